@@ -1,0 +1,62 @@
+"""Every key that the kit owns.
+
+All keys of a queue share one hash tag, `{queue}`, so that a Redis Cluster keeps them on one node
+and one script may touch them all. A job's record is `job` + id: the id stands after the tag, so
+that even an id full of braces changes nothing.
+
+    <prefix>{queue}:delayed   zset    id -> when it is due (ms)
+    <prefix>{queue}:ready     stream  entries with the field `id`, read by the group `workers`
+    <prefix>{queue}:alone     stream  the same, for jobs whose lease ran out: handed out one at a time
+    <prefix>{queue}:dead      zset    id -> when it was buried (ms)
+    <prefix>{queue}:totals    hash    what only ever grows: submitted, done, retried, ...
+    <prefix>{queue}:tokens    string  the last fencing token
+    <prefix>{queue}:job:<id>  hash    the job's record
+    <prefix>{queue}:bell      channel rung when a sleeper should look
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jobkit.errors import ConfigError
+
+GROUP = "workers"
+"""The consumer group of the streams."""
+
+TIMED_ZSETS = ("delayed", "dead")
+"""The sorted sets whose scores are moments (ms): what `advance` on a live server shifts."""
+
+TIME_FIELDS = ("created", "run_at", "started", "ended")
+"""The fields of a record that are moments (ms). Its `history:<n>` fields begin with two more,
+separated by a space."""
+
+NAME_BYTES = 200
+"""The longest name of a queue, in bytes."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one queue: attributes hold the full names."""
+
+    queue: str
+    prefix: str = ""
+    delayed: str = field(init=False)
+    ready: str = field(init=False)
+    alone: str = field(init=False)
+    dead: str = field(init=False)
+    totals: str = field(init=False)
+    tokens: str = field(init=False)
+    job: str = field(init=False)
+    """The prefix of the records: a record is `keys.job + id`."""
+    bell: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.queue, str) or not self.queue or len(self.queue.encode()) > NAME_BYTES:
+            raise ConfigError(f"a queue's name is text of 1 to {NAME_BYTES} bytes, got {self.queue!r}")
+        if "{" in self.queue or "}" in self.queue:
+            raise ConfigError(f"a queue's name has no braces: they mark the hash tag, got {self.queue!r}")
+        if "{" in self.prefix or "}" in self.prefix:
+            raise ConfigError(f"a prefix has no braces: they mark the hash tag, got {self.prefix!r}")
+        for name in ("delayed", "ready", "alone", "dead", "totals", "tokens", "bell"):
+            object.__setattr__(self, name, f"{self.prefix}{{{self.queue}}}:{name}")
+        object.__setattr__(self, "job", f"{self.prefix}{{{self.queue}}}:job:")
