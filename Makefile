@@ -1,0 +1,45 @@
+# `make` alone says what there is. Everything sets itself up first: Python 3.11 or newer, and pip or uv, are enough.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do command -v $$p && break; done)
+RUN := .venv/bin/python -m
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help lab tour test test-all lint notebooks bench lock clean runtime dev
+
+help: ## this list
+	@echo "usage: make TARGET [ARGS=...]"
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+lab: runtime ## open the notebooks in JupyterLab
+	@$(RUN) jobkit lab $(ARGS)
+
+tour: runtime ## run every notebook without a browser, into tour/ (some: ARGS="01 08")
+	@$(RUN) jobkit tour $(ARGS)
+
+test: dev ## the tests (some: ARGS="tests/setup -k lock")
+	@$(RUN) pytest -n logical $(ARGS)
+
+test-all: dev ## the tests, slow ones too
+	@$(RUN) pytest -n logical -m "slow or not slow" $(ARGS)
+
+lint: dev ## style, types, and who may import whom
+	@.venv/bin/ruff check
+	@.venv/bin/ruff format --check
+	@$(RUN) mypy
+	@.venv/bin/lint-imports --no-logo
+
+notebooks: dev ## run the notebooks' sources anew and store them with their outputs (some: ARGS=08)
+	@$(RUN) jobkit store $(ARGS)
+
+bench: runtime ## measure how fast the queue is, and how much room a job takes
+	@$(RUN) benchmarks $(ARGS)
+
+lock: ## lock every dependency anew (newest: ARGS=--upgrade)
+	@$(PYTHON) tools/bootstrap.py lock $(ARGS)
+
+clean: ## remove what was made: environments, caches, executed copies
+	rm -rf .venv .tools .jupyter tour build dist .*_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+runtime dev:
+	@$(if $(PYTHON),$(PYTHON),echo "jobkit needs Python 3.11 or newer, and finds no python3 on PATH" >&2; false) tools/bootstrap.py $@

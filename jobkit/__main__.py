@@ -1,0 +1,5 @@
+"""`python -m jobkit` is `jobkit`."""
+
+from jobkit.cli.main import main
+
+main()
