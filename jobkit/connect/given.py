@@ -1,0 +1,169 @@
+"""A server that somebody names by URL, and a client that somebody else made."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import redis
+from redis.client import Pipeline
+from redis.connection import parse_url
+
+from jobkit.clock import Clock
+from jobkit.connect.client import PROTOCOL, Client, make_client, options
+from jobkit.connect.safety import ServerInfo, is_fake, server_of
+from jobkit.connect.servers import OLDEST
+from jobkit.errors import ConfigError, ServerUnavailable
+
+SCHEMES = ("redis", "rediss", "unix")
+_prefixes: dict[str, str] = {}
+
+
+def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
+    """Connect to a server that the kit did not start, and make sure that it can be used.
+
+    The prefix of the keys is the URL's own (`?prefix=lab:ada:`), else `prefix`, else a random one
+    that all calls with this URL in this process share. Raises ConfigError for a URL, password or
+    server that cannot work, ServerUnavailable where nothing answers; no message holds credentials.
+    """
+    address, in_url = split_prefix(url)
+    settings = {**options(), **_parsed(address), "protocol": PROTOCOL}
+    chosen = next((given for given in (in_url, prefix) if given is not None), None)
+    if chosen is None:
+        chosen = _prefixes.setdefault(address, f"lab:{secrets.token_hex(3)}:")
+    try:
+        client = make_client(redis.ConnectionPool(**settings), ServerInfo("url", "", origin, ours=False), clock=Clock())
+        told = _asked(client, hidden(address))
+    except TypeError as error:  # from redis-py's connection: an option that it does not know
+        raise ConfigError(f"{hidden(address)} has an option that redis-py does not know ({error})") from None
+    info = ServerInfo("url", _version(told, hidden(address)), origin, ours=False, address=with_prefix(address, chosen))
+    check_client(client)
+    if told.get("maxmemory") and told.get("maxmemory_policy") != "noeviction":
+        warnings.warn(
+            f"this server evicts keys when its memory is full ({told['maxmemory_policy']}): jobs can vanish. "
+            "Give jobs a server with maxmemory-policy noeviction.",
+            stacklevel=3,
+        )
+    client.prefix, client.server = chosen, info
+    return client
+
+
+def split_prefix(url: str) -> tuple[str, str | None]:
+    """Take `?prefix=` out of a URL: what is left, and the prefix or None."""
+    address, _, query = url.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    prefix = next((value for name, value in pairs if name == "prefix"), None)
+    rest = urlencode([pair for pair in pairs if pair[0] != "prefix"])
+    return address + ("?" + rest if rest else ""), prefix
+
+
+def with_prefix(url: str, prefix: str) -> str:
+    """Put the prefix into a URL, for another process."""
+    return f"{url}{'&' if '?' in url else '?'}{urlencode({'prefix': prefix})}"
+
+
+def address_for_others(client: Client) -> str:
+    """Return the URL, prefix included, by which another process reaches this client's server.
+
+    Give it to children as JOBKIT_REDIS. It may hold a password: never print it. A fake is served
+    over TCP on loopback from the first call on, without a password, until this process ends.
+    Raises ConfigError for a client that `connect` did not make.
+    """
+    server = server_of(client)
+    address = server.address
+    if server.kind == "fake" and isinstance(client, Client):
+        from jobkit.connect.fakeserver import serve  # noqa: PLC0415 - 0.4 s: fakeredis brings numpy
+
+        address = serve(client.connection_pool.connection_kwargs["server"])
+    if not address:
+        raise ConfigError("only a client that jobkit.connect made knows its server's address")
+    return with_prefix(address, client.prefix)
+
+
+def hidden(url: str) -> str:
+    """Return the URL without user, password and options, fit to be shown."""
+    parts = urlsplit(url)
+    if parts.scheme == "unix":
+        return "the Unix socket of the URL"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _parsed(url: str) -> dict[str, Any]:
+    scheme = urlsplit(url).scheme
+    if "cluster" in scheme or "sentinel" in scheme:
+        raise ConfigError(f"{scheme}:// is not supported yet: give the URL of a single server")
+    if scheme not in SCHEMES:
+        raise ConfigError(
+            "which Redis? A URL that begins with redis://, rediss:// or unix://, or the word fake or private; "
+            f"got {scheme + '://' if scheme else 'something else'}"
+        )
+    try:
+        return dict(parse_url(url))  # type: ignore[no-untyped-call]
+    except ValueError:
+        raise ConfigError(f"{hidden(url)} is not a Redis URL that redis-py can read") from None
+
+
+def _asked(client: redis.Redis, where: str) -> dict[str, Any]:
+    """What INFO says; an empty dict where the user may not ask."""
+    try:
+        client.ping()
+        try:
+            told: Any = client.info()
+        except redis.ResponseError:  # the user may not ask, or the server does not know: the fake over TCP
+            return {}
+        return dict(told)
+    except redis.exceptions.AuthenticationError:
+        raise ConfigError(f"{where} refuses the user or password of the URL, or asks for one") from None
+    except (redis.ConnectionError, redis.TimeoutError) as error:
+        raise ServerUnavailable(f"nothing answers at {where} ({_cause(error)})") from None
+    except redis.ResponseError as error:
+        raise ConfigError(f"{where} answers with an error: {error}") from None
+
+
+def _cause(error: Exception) -> str:
+    text = str(error).strip().rstrip(".")
+    return text.rpartition(". ")[2] or type(error).__name__
+
+
+def _version(told: dict[str, Any], where: str) -> str:
+    if told.get("redis_mode") == "cluster" or told.get("cluster_enabled"):
+        raise ConfigError(f"{where} is a node of a Redis Cluster: not supported yet")
+    version = str(told.get("redis_version", "unknown"))
+    numbers = version.split(".")
+    if version != "unknown" and (int(numbers[0]), int(numbers[1])) < OLDEST:
+        raise ConfigError(f"{where} is Redis {version}; 6.2 is the oldest that will do")
+    return version
+
+
+def check_client(client: object) -> None:
+    """Raise ConfigError for a client that a queue can't work with, and say what to do instead."""
+    if isinstance(client, Pipeline):
+        raise ConfigError("a queue needs a client, not a pipeline: its scripts must answer at once")
+    if not isinstance(client, redis.Redis):
+        name = f"{type(client).__module__}.{type(client).__name__}"
+        if "asyncio" in name or "aioredis" in name:
+            raise ConfigError("jobkit is synchronous: give it a redis.Redis, not an asyncio client")
+        if isinstance(client, redis.RedisCluster):
+            raise ConfigError("Redis Cluster is not supported yet: give a redis.Redis of a single server")
+        raise ConfigError(f"a queue needs a redis.Redis, got {name}")
+    settings = client.connection_pool.connection_kwargs
+    if settings.get("decode_responses"):
+        raise ConfigError(
+            "a client with decode_responses=True can't carry jobs: payloads are bytes and need not be text, "
+            "so reading one would fail or change it. Make the client without it."
+        )
+    if is_fake(client) and _protocol(settings) != PROTOCOL:
+        raise ConfigError(
+            "under RESP3 the fake answers scripts in another shape than a server does: "
+            "take FakeRedis(protocol=2), or jobkit.connect('fake')"
+        )
+
+
+def _protocol(settings: dict[str, Any]) -> int:
+    """The RESP version that a connection will speak: redis-py 8 asks for 3 unless told otherwise."""
+    given = settings.get("protocol")
+    if given is not None:
+        return int(given)
+    return 3 if int(redis.__version__.partition(".")[0]) >= 8 else 2

@@ -1,0 +1,230 @@
+"""A throw-away Redis of one's own, which ends with the process that started it.
+
+It listens on a Unix socket in a folder that only this user may enter; where that cannot be (too
+long a path, a file system without sockets), on loopback with a random password. It keeps nothing
+on disk unless asked to. Its guard (guard.py) ends it and removes the folder when the owner closes
+it, exits, or is killed in whatever way. A child made by os.fork may use it, and does not keep it
+alive.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from jobkit.clock import Clock
+from jobkit.connect.client import Client, make_client, options
+from jobkit.connect.liveclock import LiveClock
+from jobkit.connect.safety import ServerInfo
+from jobkit.connect.servers import Found, usable_servers, why_none
+from jobkit.errors import ServerUnavailable
+
+GUARD = Path(__file__).with_name("guard.py")
+PATIENCE = 10.0
+"""Seconds that a server may take to answer after its start, and the guard to end it; 0.05 are usual."""
+
+
+class PrivateServer:
+    """A running Redis of this process's own: `with PrivateServer() as server: server.client()`.
+
+    `program` is one of `find_servers()`, by default the first that is usable. `appendonly=True`
+    writes every command to disk, so that `restart` brings the data back; without it, a restart
+    begins empty. `over` is "unix", "loopback", or None for what can be had here. Raises
+    ServerUnavailable where there is no usable server, or it does not answer.
+    """
+
+    def __init__(self, program: Found | None = None, *, appendonly: bool = False, over: str | None = None) -> None:
+        program = program or next(usable_servers(), None)
+        if program is None:
+            raise ServerUnavailable(f"no Redis server to start: {why_none()}")
+        self.folder, unix = _choose_folder(over)
+        where = self._on_a_socket() if unix else self._on_loopback()
+        self._guard = self._start(program, [*where, *_settings(self.folder, appendonly=appendonly)])
+        _alive.add(self)
+        try:
+            told = self._answer()
+        except BaseException:
+            self.close()
+            raise
+        self.info = ServerInfo("private", told["redis_version"], program.origin, ours=True, address=self._address)
+        self.clock = LiveClock(self._once())
+
+    def client(self, *, prefix: str = "") -> Client:
+        """Return a new client; all clients of one server share its clock."""
+        pool = redis.ConnectionPool(**options(), **self._reach)
+        return make_client(pool, self.info, clock=self.clock, prefix=prefix)
+
+    @property
+    def pid(self) -> int:
+        """The server's own process: its guard is another one."""
+        return int(self._answer()["process_id"])
+
+    def restart(self) -> None:
+        """Kill the server (SIGKILL) and start it again on what it has on disk, as after a crash."""
+        before = self.pid
+        os.write(self._pipe, b"r")
+        self._answer(but_not=before)
+
+    def close(self) -> None:
+        """End the server and remove its folder; closing twice does nothing."""
+        if self not in _alive:
+            return
+        _alive.discard(self)
+        os.close(self._pipe)
+        self._guard.wait(PATIENCE)
+
+    def disown(self) -> None:
+        """In a forked child: stop holding the server. It goes on as long as the parent does."""
+        os.close(self._pipe)
+        self._guard.returncode = 0  # it is the parent's to wait for
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{self.info}>"
+
+    def _on_a_socket(self) -> list[str]:
+        path = self.folder / "redis.sock"
+        self._reach: dict[str, Any] = {"connection_class": redis.UnixDomainSocketConnection, "path": str(path)}
+        self._address = f"unix://{path}"
+        return ["port 0", f'unixsocket "{path}"', "unixsocketperm 700"]
+
+    def _on_loopback(self) -> list[str]:
+        port, password = _free_port(), secrets.token_hex(16)
+        self._reach = {"host": "127.0.0.1", "port": port, "password": password}
+        self._address = f"redis://:{password}@127.0.0.1:{port}"
+        return [f"port {port}", "bind 127.0.0.1", f"requirepass {password}"]
+
+    def _start(self, program: Found, conf: list[str]) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-I", "-S", str(GUARD), str(self.folder), program.path, "redis.conf"]
+        read, self._pipe = os.pipe()  # neither end is inherited by other programs
+        try:
+            return subprocess.Popen(  # noqa: S603 - the program is one of find_servers(), the rest our own
+                command,
+                stdin=read,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "JOBKIT_GUARD_CONF": "\n".join(conf) + "\n"},
+                start_new_session=True,  # so that a signal to the owner's group does not hit it
+            )
+        except BaseException:
+            os.close(self._pipe)
+            raise
+        finally:
+            os.close(read)
+
+    def _once(self) -> redis.Redis:
+        """A client that sends everything once: while the server starts, and for moving its time."""
+        never = {"retry": Retry(NoBackoff(), 0), "retry_on_error": []}
+        return redis.Redis.from_pool(redis.ConnectionPool(**{**options(), **never, **self._reach}))
+
+    def _answer(self, *, but_not: int = 0) -> dict[str, Any]:
+        """What INFO says, as soon as the server answers (with another process id than `but_not`)."""
+        clock = Clock()
+        deadline = clock.monotonic() + PATIENCE
+        with self._once() as client:
+            while True:
+                try:
+                    told: Any = client.info("server")
+                    if told["process_id"] != but_not:
+                        return dict(told)
+                except redis.ConnectionError:
+                    if self._guard.poll() is not None or clock.monotonic() > deadline:
+                        raise ServerUnavailable(f"the private server does not start: {self._last_words()}") from None
+                clock.sleep(0.001)
+
+    def _last_words(self) -> str:
+        try:
+            lines = (self.folder / "server.log").read_text(errors="replace").strip().splitlines()
+        except OSError:
+            lines = []
+        return lines[-1] if lines else "its guard ended at once"
+
+
+def _settings(folder: Path, *, appendonly: bool) -> list[str]:
+    return [
+        f'dir "{folder}"',
+        'save ""',
+        f"appendonly {'yes' if appendonly else 'no'}",
+        "maxmemory-policy noeviction",
+        "loglevel warning",
+    ]
+
+
+def _choose_folder(over: str | None) -> tuple[Path, bool]:
+    """A name for the folder, and whether a Unix socket can be made in it."""
+    name = f"jobkit-{secrets.token_hex(4)}"
+    for base in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - the guard makes the folder, for this user alone
+        if over != "loopback" and _takes_sockets(Path(base) / f"{name}-redis.sock-is-not-the-longest"):
+            return Path(base) / name, True
+    if over == "unix":
+        raise ServerUnavailable("no folder for temporary files takes a Unix socket (its path may be too long)")
+    return Path(tempfile.gettempdir()) / name, False
+
+
+def _takes_sockets(path: Path) -> bool:
+    """Try it, with a path a little longer than the server's own will be."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.bind(str(path))
+        except OSError:
+            return False
+    path.unlink()
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+_alive: set[PrivateServer] = set()
+_shared: list[PrivateServer] = []
+_lock = threading.Lock()
+
+
+def shared_server() -> PrivateServer:
+    """The one private server of this process that `connect()` uses, started on the first call.
+
+    Another process, such as a second notebook's kernel, gets another one, unless it is given this
+    one's address in JOBKIT_REDIS.
+    """
+    with _lock:
+        if not _shared:
+            _shared.append(PrivateServer())
+        return _shared[0]
+
+
+def _close_all() -> None:
+    for server in list(_alive):
+        server.close()
+
+
+def _disown_all() -> None:
+    """In a child made by os.fork: let go of the pipes, or the servers would outlive the owner."""
+    for server in _alive:
+        server.disown()
+    _alive.clear()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_disown_all)
