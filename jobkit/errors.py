@@ -8,6 +8,7 @@
     ├── ServerUnavailable   (ConnectionError)  no Redis where one was expected
     ├── UnsafeServer        (RuntimeError)     refused on a server that the kit did not start
     ├── UnknownJob          (LookupError)      no job of that id
+    ├── UnknownTask         (LookupError)      no handler here for the job's task
     ├── WrongState          (RuntimeError)     the job is in a state that does not allow it
     ├── StaleClaim          (RuntimeError)     the claim is not the newest one any more
     └── Stop                                   raised inside a handler, to end it
@@ -54,6 +55,10 @@ class UnsafeServer(JobkitError, RuntimeError):
 
 class UnknownJob(JobkitError, LookupError):
     """No job of that id: never submitted, or finished so long ago that its record is gone."""
+
+
+class UnknownTask(JobkitError, LookupError):
+    """No handler of this worker serves the job's task: the job is buried, and no attempt is charged."""
 
 
 class WrongState(JobkitError, RuntimeError):

@@ -1,0 +1,77 @@
+"""What a queue takes and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from jobkit.clock import Seconds
+from jobkit.history import Event
+from jobkit.job import State
+
+
+class New(NamedTuple):
+    """A job to be submitted; the arguments are those of `Queue.submit`."""
+
+    task: str
+    args: Mapping[str, Any] | bytes | None = None
+    delay: Seconds = 0
+    at: datetime | None = None
+    id: str | None = None
+    priority: int = 0
+    entity: str | None = None
+    max_attempts: int | None = None
+
+
+class Submitted(NamedTuple):
+    """What `submit` says: the job's id, whether this call created it, and the state that it is in."""
+
+    id: str
+    created: bool
+    state: State
+
+
+class Promoted(NamedTuple):
+    """How many jobs were moved, and the seconds until the next one is due (None: none is waiting)."""
+
+    moved: int
+    wait: float | None
+
+
+class Recovered(NamedTuple):
+    """How many jobs are ready again, and how many were buried because it was their last attempt."""
+
+    ready: int
+    dead: int
+
+
+class DeadLetter(NamedTuple):
+    """A job that was given up: why (its last event), and when (ms)."""
+
+    id: str
+    task: str
+    buried: int
+    replays: int
+    last: Event | None
+
+    def __str__(self) -> str:
+        return f"{self.task} {self.id}: {self.last or 'its record is gone'}"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Jobs per state at one instant, and totals that only ever grow.
+
+    A job that was cancelled while ready counts as ready until a claim skips it.
+    """
+
+    scheduled: int
+    ready: int
+    running: int
+    dead: int
+    wait: float | None
+    """Seconds until the next scheduled job is due."""
+    totals: Mapping[str, int]
+    """submitted, done, retried, dead, dropped, cancelled, recovered, released, requeued."""

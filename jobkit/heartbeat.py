@@ -1,0 +1,144 @@
+"""Heartbeats: what keeps the lease of a running job alive, and carries news to its handler.
+
+A thread, so that a handler that blocks does not starve it. (One that holds the GIL in a C call
+does; then the lease ends, and fencing tokens keep the peace.) On a virtual clock it is a timer,
+which runs while the handler sleeps on that clock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from jobkit.clock import Timer, VirtualClock
+from jobkit.errors import Cancelled, LeaseLost, RunTooLong
+from jobkit.job import Claim
+from jobkit.queue import CHUNK, Queue
+
+log = logging.getLogger("jobkit.worker")
+
+
+@dataclass(slots=True)
+class Run:
+    """A handler at work: in which thread, and until when at most (on the clock's monotonic scale)."""
+
+    claim: Claim
+    thread: int
+    deadline: float
+
+
+class Heartbeat:
+    """Renews the leases of all claims that one worker holds, at a third of the lease.
+
+    `overdue` is called with a claim that has run longer than `max_run` seconds, once.
+    """
+
+    def __init__(self, queue: Queue, max_run: float | None, overdue: Callable[[Claim], None]) -> None:
+        self._queue, self._max_run, self._overdue = queue, max_run, overdue
+        self.period = queue.lease_ms / 3000
+        self._lock = threading.Condition()
+        self._held: dict[int, Claim] = {}
+        self._runs: dict[int, Run] = {}
+        self._thread: threading.Thread | None = None
+        self._timer: Timer | None = None
+
+    def hold(self, claims: Iterable[Claim]) -> None:
+        """Renew these from now on."""
+        with self._lock:
+            self._held.update((claim.token, claim) for claim in claims)
+            if self._held and self._thread is None and self._timer is None:
+                self._begin()
+
+    def drop(self, claims: Iterable[Claim]) -> None:
+        """Renew these no more: they are settled."""
+        with self._lock:
+            for claim in claims:
+                self._held.pop(claim.token, None)
+            if not self._held and self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def held(self) -> list[Claim]:
+        """Return the claims that are not settled yet."""
+        with self._lock:
+            return list(self._held.values())
+
+    def begin(self, claim: Claim) -> None:
+        """Note that a handler starts, in this thread: its maximum run time counts from now."""
+        if self._max_run is not None:
+            deadline = self._queue.clock.monotonic() + self._max_run
+            with self._lock:
+                self._runs[claim.token] = Run(claim, threading.get_ident(), deadline)
+                self._lock.notify()
+
+    def end(self, claim: Claim) -> None:
+        """Note that the handler is back."""
+        if self._max_run is not None:
+            with self._lock:
+                self._runs.pop(claim.token, None)
+
+    def _begin(self) -> None:
+        clock = self._queue.clock
+        if isinstance(clock, VirtualClock):
+            self._timer = clock.every(max(1, self._queue.lease_ms // 3), self.beat)
+        else:
+            self._thread = threading.Thread(target=self._loop, name="jobkit-heartbeat", daemon=True)
+            self._thread.start()
+
+    def _loop(self) -> None:
+        """Beat until nothing is held at the time of a beat; then end, rather than idle for ever."""
+        clock = self._queue.clock
+        next_beat = clock.monotonic() + self.period
+        while True:
+            with self._lock:
+                deadline = min((run.deadline for run in self._runs.values()), default=next_beat)
+                self._lock.wait(max(0.0, min(next_beat, deadline) - clock.monotonic()))
+                if clock.monotonic() >= next_beat and not self._held:
+                    self._thread = None
+                    return
+            if clock.monotonic() >= next_beat:
+                next_beat = clock.monotonic() + self.period
+                self.beat()
+            else:
+                self._look_at_the_time()
+
+    def beat(self) -> None:
+        """Renew all leases once, and tell the handlers what came back."""
+        claims = self.held()
+        for start in range(0, len(claims), CHUNK):
+            chunk = claims[start : start + CHUNK]
+            try:
+                answers = self._queue.each("extend", chunk)
+            except Exception as error:  # noqa: BLE001 - any failure means the same: unknown, which is not lost
+                log.warning("a heartbeat failed (%s); the leases may still hold", error)
+                continue
+            for claim, answer in zip(chunk, answers, strict=True):
+                if answer == "cancel":
+                    claim.stop = claim.stop or Cancelled
+                elif answer == "stale" and claim.token in self._held:  # not settled in the meantime
+                    claim.stop = LeaseLost
+        self._look_at_the_time()
+
+    def _look_at_the_time(self) -> None:
+        now, here = self._queue.clock.monotonic(), threading.get_ident()
+        with self._lock:
+            late = [run for run in self._runs.values() if run.deadline <= now]
+            for run in late:
+                del self._runs[run.claim.token]
+                run.claim.stop = RunTooLong
+                if run.thread != here:
+                    # Under the lock: the handler's thread passes through `end`, which waits for it,
+                    # so that the exception finds it in the handler or there, and nowhere later.
+                    _raise_in(run.thread, RunTooLong)
+        for run in late:
+            self._overdue(run.claim)
+            if run.thread == here:
+                run.claim.check()  # a timer runs inside the handler's own sleep: raise there
+
+
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Ask the interpreter to raise `error` in a thread, at its next Python instruction; a C call that hangs stays hung."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))

@@ -1,0 +1,146 @@
+"""A job, and what it can be.
+
+                    +------- retry -------+
+                    v                     |
+    submit --> scheduled --> ready --> running --> done
+                  |  ^         |  ^       |  |
+                  |  |         |  +-------+  +---> dead ---> (requeue: scheduled)
+                  |  |         |  released,  |
+                  |  |         |  recovered  |
+                  +--|---------+-------------+---> cancelled
+                     +--- requeue
+
+A record is a hash. Its fields: `task args created run_at`, of a job that asks for it
+`max priority entity nonce` (absent `max` is 5: a byte less here is a megabyte less in a million); from the first claim on `attempt token entry started worker`; from the
+first end on `ended settled events history:<n>`; `cancel replays replay` where it happened. `state`
+stands there from the claim on; without it, the job is scheduled if the delayed set holds it, else
+ready: what a structure says is not written down a second time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from jobkit.errors import Cancelled, JobError, LeaseLost, RunTooLong, Stop
+
+ID_BYTES = 200
+PAYLOAD_BYTES = 1 << 20
+
+
+class State(StrEnum):
+    """Where a job is in its life."""
+
+    SCHEDULED = "scheduled"
+    READY = "ready"
+    RUNNING = "running"
+    DONE = "done"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+
+
+@dataclass(slots=True)
+class Job:
+    """A job as its record tells it; all times in ms since the epoch, by Redis TIME."""
+
+    id: str
+    task: str
+    payload: bytes
+    attempt: int
+    """Runs begun so far, the present one included."""
+    max_attempts: int
+    created: int
+    run_at: int
+    priority: int = 0
+    entity: str | None = None
+    state: State = State.RUNNING
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The payload as the keyword arguments that were submitted. Raises JobError if it is no JSON object."""
+        return decode(self.payload)
+
+
+@dataclass(slots=True)
+class Claim(Job):
+    """A job in the hands of a worker: what its handler is given.
+
+    `token` is the fencing token, larger with each claim; a resource that keeps the largest token
+    it has seen can refuse an older holder.
+    """
+
+    token: int = 0
+    worker: str = ""
+    stop: type[Stop] | None = None
+    """Why the handler should end, once there is a reason; `check` raises it."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody cancelled the job; known from the next heartbeat on."""
+        return self.stop is Cancelled
+
+    @property
+    def lost(self) -> bool:
+        """Whether the lease is gone, so that another worker may be running the job."""
+        return self.stop is LeaseLost
+
+    def check(self) -> None:
+        """Raise Cancelled, LeaseLost or RunTooLong if the run should end: call it now and then in a long handler."""
+        if self.stop is not None:
+            raise self.stop(f"{self.id}: {_REASONS[self.stop]}")
+
+
+_REASONS: dict[type[Stop], str] = {
+    Cancelled: "it was cancelled",
+    LeaseLost: "the lease is gone",
+    RunTooLong: "its maximum run time is over",
+}
+
+
+def encode(args: Mapping[str, Any] | bytes | None) -> bytes:
+    """Turn the arguments of a task into a payload: JSON, or bytes as they are.
+
+    Raises JobError for what JSON cannot say, and for more than 1 MiB.
+    """
+    if args is None:
+        payload = b""
+    elif isinstance(args, (bytes, bytearray, memoryview)):
+        payload = bytes(args)
+    elif isinstance(args, Mapping):
+        if not all(isinstance(key, str) for key in args):
+            raise JobError(f"a payload's keys are the handler's argument names, so text; got {list(args)!r}")
+        try:
+            payload = json.dumps(dict(args), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise JobError(f"a payload is what JSON can say, or bytes: {error}") from None
+    else:
+        raise JobError(f"a payload is a dict of the handler's arguments, bytes, or None; got {args!r}")
+    if len(payload) > PAYLOAD_BYTES:
+        raise JobError(f"a payload has at most {PAYLOAD_BYTES} bytes, got {len(payload)}: store it, and submit its name")
+    return payload
+
+
+def decode(payload: bytes) -> dict[str, Any]:
+    """Turn a payload back into the arguments of a task. Raises JobError if it is no JSON object."""
+    if not payload:
+        return {}
+    try:
+        args = json.loads(payload)
+    except ValueError as error:
+        raise JobError(f"the payload is not JSON ({error}); a handler of raw bytes says raw=True") from None
+    if not isinstance(args, dict):
+        raise JobError(f"the payload is no JSON object but {type(args).__name__}; a handler of raw bytes says raw=True")
+    return args
+
+
+def check_id(value: str) -> str:
+    """Return the id of a job, or raise JobError: text of 1 to 200 bytes in UTF-8, any characters."""
+    try:
+        if isinstance(value, str) and 1 <= len(value.encode()) <= ID_BYTES:
+            return value
+    except UnicodeEncodeError:
+        pass
+    raise JobError(f"an id is text of 1 to {ID_BYTES} bytes in UTF-8, got {value!r:.300}")

@@ -1,0 +1,146 @@
+"""The loop of `Worker.run`: handler threads, a bell, signals, and an orderly end.
+
+The main thread sleeps on the bell and ticks the scheduler; each handler thread claims, runs and
+settles by itself. While there is work, an ack and the next claim are one step on the server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from redis.exceptions import RedisError
+
+from jobkit.bell import FLOOR, Bell
+from jobkit.errors import ConfigError, RunTooLong
+from jobkit.job import Claim
+
+if TYPE_CHECKING:
+    from jobkit.worker import Worker
+
+log = logging.getLogger("jobkit.worker")
+
+_PAUSE = 0.2
+"""Seconds before the next try when Redis does not answer."""
+
+
+class Loop:
+    """One `run` of a worker."""
+
+    def __init__(self, worker: Worker, threads: int) -> None:
+        if worker.queue.clock.virtual:
+            raise ConfigError("on a virtual clock nobody waits: call step() or drain()")
+        if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= 1000:
+            raise ConfigError(f"threads is a whole number from 1 to 1000, got {threads!r}")
+        self._worker, self._queue, self._clock = worker, worker.queue, worker.queue.clock
+        self._stopping = threading.Event()
+        self._news = threading.Condition()
+        self._rings = 0
+        self._threads = [
+            threading.Thread(target=self._handle, name=f"jobkit-handler-{n}", daemon=True) for n in range(threads)
+        ]
+
+    def stop(self) -> None:
+        """Claim no more. The main thread sees it within a quarter of a second."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Work until stopped."""
+        worker, scheduler = self._worker, self._worker.scheduler
+        bell = Bell(self._queue.redis, self._queue.keys.bell, self._clock)
+        with _signals(self):
+            for thread in self._threads:
+                thread.start()
+            log.info("%s runs, %d handler threads", worker.name, len(self._threads))
+            try:
+                while not self._stopping.is_set() and not worker.hung:
+                    wait = scheduler.safe_tick() if scheduler else FLOOR
+                    bell.wait(wait, self._stopping.is_set)
+                    self._ring()
+            finally:
+                self._end()
+                bell.close()
+
+    def _ring(self) -> None:
+        with self._news:
+            self._rings += 1
+            self._news.notify_all()
+
+    def _handle(self) -> None:
+        """Claim, run, settle, again and again; no error but a stop ends it."""
+        done: list[Claim] = []
+        while True:
+            rings = self._rings  # before the claim: what rings after it is not missed
+            try:
+                claims, done = self._settle_and_claim(done), []
+                if claims:
+                    _, done = self._worker.work(claims, self._stopping.is_set)
+                elif self._stopping.is_set():
+                    return
+                else:
+                    with self._news:
+                        self._news.wait_for(lambda seen=rings: self._rings != seen or self._stopping.is_set(), FLOOR)
+            except RunTooLong:  # it was meant for a handler that had just ended
+                continue
+            except RedisError as error:
+                log.warning("%s cannot reach Redis (%s); it tries again", self._worker.name, error)
+                self._stopping.wait(_PAUSE)
+            except Exception:  # a fault of the kit must not end the thread
+                log.exception("%s: an error in the loop; it goes on", self._worker.name)
+                self._stopping.wait(_PAUSE)
+
+    def _settle_and_claim(self, done: list[Claim]) -> list[Claim]:
+        """Ack what is done and claim the next: one step on the server."""
+        worker = self._worker
+        if self._stopping.is_set():
+            worker.report_done(done, self._queue.each("ack", done))
+            claims: list[Claim] = []
+        else:
+            try:
+                answers, claims = self._queue.ack_and_claim(done, worker.name, worker.batch)
+            except RedisError:
+                # The acks may be sent again, and answer as they did. The claim may not: had it
+                # reached the server, its jobs wait for one lease.
+                self._stopping.wait(_PAUSE)
+                answers, claims = self._queue.each("ack", done), []
+            worker.report_done(done, answers)
+        worker.heartbeat.drop(done)
+        return claims
+
+    def _end(self) -> None:
+        """Wait for the handlers, then give back what they still hold, uncharged."""
+        self._stopping.set()
+        self._ring()
+        end = self._clock.monotonic() + self._worker.grace
+        for thread in self._threads:
+            thread.join(max(0.0, end - self._clock.monotonic()))
+        left = self._worker.heartbeat.held()
+        if left:
+            log.warning("%s gives back %d jobs that still run", self._worker.name, len(left))
+            with contextlib.suppress(RedisError):  # their leases run out instead
+                self._queue.each("release", left)
+            self._worker.heartbeat.drop(left)
+        log.info("%s has stopped", self._worker.name)
+
+
+@contextlib.contextmanager
+def _signals(loop: Loop) -> Iterator[None]:
+    """Let SIGTERM and SIGINT stop the loop, where signals can be had: in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        loop.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,45 @@
+-- Settle a failed run: wait and try again, or, at the limit, to the dead letters. One step: a
+-- crash leaves the job running (and its lease ends) or settled, never in between.
+--
+-- KEYS[1] delayed  zset     job id -> when it is due (ms)
+-- KEYS[2] dead     zset     job id -> when it was buried (ms)
+-- KEYS[3] totals   hash     what only ever grows
+-- KEYS[4] job      prefix   of the job records
+-- KEYS[5] bell     channel  wakes the workers
+-- ARGV[1] id                job id
+-- ARGV[2] token             the claim's fencing token
+-- ARGV[3] delay_ms          how long to wait; -1: no retry can help; -2: nor was it a run at all
+-- ARGV[4] error             what went wrong: opaque, kept in the history
+-- ARGV[5] history           how many events of a job are kept
+-- ARGV[6] retention_ms      how long the record of a cancelled job is kept
+-- ARGV[7] dead_max, ARGV[8] dead_ms  how many dead letters are kept, and how long
+-- returns 'retry', 'dead', 'cancelled' (a cancel was requested); 'stale': nothing changed
+
+local delayed, dead, totals, job, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local id, token, delay_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local record, t = job .. id, now()
+
+local f = read(record, 'state', 'token', 'settled', 'entry', 'attempt', 'max', 'started', 'cancel')
+local mine, answer = held(f, token)
+if not mine then return answer end
+
+drop({f.entry})
+if delay_ms == -2 then redis.call('HINCRBY', record, 'attempt', -1) end
+
+if f.cancel then
+  answer = 'cancelled'
+  set_cancelled(totals, record, t, ARGV[6])
+elseif delay_ms < 0 or tonumber(f.attempt) >= tonumber(f.max or 5) then
+  answer = 'dead'
+  bury(dead, totals, job, id, t, ARGV[7], ARGV[8])
+else
+  answer = 'retry'
+  redis.call('HDEL', record, 'state')
+  redis.call('HSET', record, 'run_at', t + delay_ms, 'ended', t)
+  schedule(delayed, bell, id, t + delay_ms)
+  redis.call('HINCRBY', totals, 'retried', 1)
+end
+
+redis.call('HSET', record, 'settled', token .. ' ' .. answer)
+remember(record, ARGV[5], f.started, t, f.attempt, answer, delay_ms, ARGV[4])
+return answer

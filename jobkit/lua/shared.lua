@@ -1,0 +1,62 @@
+-- What several verbs need; the loader puts it before every script.
+
+local function now() -- Redis TIME, in ms: the only clock that decides
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Is this token the newest claim of a running job? If not, the answer: what the same call was told
+-- before (its reply was lost, it asks again), or 'stale'.
+local function held(fields, token)
+  if fields.state == 'running' and fields.token == token then return true end
+  local settled, answer = string.match(fields.settled or '', '^(%d+) (%a+)$')
+  return false, settled == token and answer or 'stale'
+end
+
+local function read(record, ...)
+  local values, fields = redis.call('HMGET', record, ...), {}
+  for i, name in ipairs({...}) do fields[name] = values[i] end
+  return fields
+end
+
+-- Append to a record's history, and forget all but the newest `keep`.
+local function remember(record, keep, started, ended, attempt, outcome, delay, detail)
+  local n = redis.call('HINCRBY', record, 'events', 1)
+  local line = table.concat({started or ended, ended, attempt or 0, outcome, delay, detail}, ' ')
+  redis.call('HSET', record, 'history:' .. n, line)
+  if n > tonumber(keep) then redis.call('HDEL', record, 'history:' .. (n - keep)) end
+end
+
+-- Set a job's time; a sleeper must know if no other job is due before it.
+local function schedule(delayed, bell, id, at)
+  redis.call('ZADD', delayed, at, id)
+  if redis.call('ZRANGE', delayed, 0, 0)[1] == id then redis.call('PUBLISH', bell, 'due') end
+end
+
+-- Drop the oldest dead letters beyond a number and an age, at most `limit` of them.
+local function prune(dead, totals, job, max, age_ms, limit)
+  local excess = math.min(tonumber(limit), redis.call('ZCARD', dead) - max)
+  local out = excess > 0 and redis.call('ZRANGE', dead, 0, excess - 1) or {}
+  if #out == 0 then
+    out = redis.call('ZRANGE', dead, '-inf', '(' .. (now() - age_ms), 'BYSCORE', 'LIMIT', 0, limit)
+  end
+  for _, id in ipairs(out) do
+    redis.call('ZREM', dead, id)
+    redis.call('DEL', job .. id)
+  end
+  if #out > 0 then redis.call('HINCRBY', totals, 'dropped', #out) end
+  return #out
+end
+
+local function bury(dead, totals, job, id, at, max, age_ms)
+  redis.call('HSET', job .. id, 'state', 'dead', 'ended', at)
+  redis.call('ZADD', dead, at, id)
+  redis.call('HINCRBY', totals, 'dead', 1)
+  prune(dead, totals, job, max, age_ms, 10)
+end
+
+local function set_cancelled(totals, record, at, retention_ms)
+  redis.call('HSET', record, 'state', 'cancelled', 'ended', at)
+  redis.call('PEXPIRE', record, retention_ms)
+  redis.call('HINCRBY', totals, 'cancelled', 1)
+end

@@ -1,0 +1,379 @@
+"""The queue: every change of a job's state. One method is one Lua file of the same name.
+
+    submit    -> scheduled, or ready if it is due     claim    ready -> running
+    promote   scheduled -> ready                      ack      running -> done
+    recover   running -> ready, its lease is over     fail     running -> scheduled, or dead
+    cancel    -> cancelled                            extend   running, for another lease
+    requeue   dead -> scheduled                       release  running -> ready, uncharged
+
+Each is one step on the server. All but `claim` may be sent again after a lost reply, and then
+answer as they did: the client does so by itself.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from random import Random
+from typing import Any
+
+import redis as redis_py
+
+from jobkit import deadletters, history, repair
+from jobkit.answers import Counts, DeadLetter, New, Promoted, Recovered, Submitted
+from jobkit.clock import Clock, Seconds, moment_ms, new_rng, to_ms
+from jobkit.connect import check_client, without_retries
+from jobkit.errors import JobError, StaleClaim, UnknownJob, WrongState
+from jobkit.job import Claim, Job, State, check_id, encode
+from jobkit.keys import Keys
+from jobkit.ready import Streams
+from jobkit.scripts import Scripts
+
+CHUNK = 500
+"""Jobs in one call of a script: `submit_many` and `requeue` make as many calls as they need."""
+
+Piece = Callable[[redis_py.Redis, Keys, int], Iterable[str | bytes]]
+"""A lesson's own `promote` or `take`: (redis, keys, limit) -> the ids that it moved."""
+
+
+class Queue:
+    """A queue of delayed jobs on Redis.
+
+    `lease`, `retention` (of the records of finished jobs) and `dead_age` are seconds.
+    `promote=` and `take=` replace a piece by a lesson's own (see `Piece`). `rng` makes ids and
+    nonces; seed it, and they repeat. Raises ConfigError for a client that cannot work.
+    """
+
+    def __init__(
+        self,
+        redis: redis_py.Redis,
+        name: str,
+        *,
+        ready: Streams | None = None,
+        lease: Seconds = 30,
+        max_attempts: int = 5,
+        retention: Seconds = 3600,
+        dead_max: int = 10_000,
+        dead_age: Seconds = 30 * 86_400,
+        history_max: int = 10,
+        promote: Piece | None = None,
+        take: Piece | None = None,
+        rng: Random | None = None,
+    ) -> None:
+        check_client(redis)
+        self.redis = redis
+        self.name = name
+        self.keys = Keys(name, getattr(redis, "prefix", ""))
+        self.clock: Clock = getattr(redis, "clock", None) or Clock()
+        self.store = ready or Streams()
+        self.lease_ms = to_ms(lease, "lease", least=10)
+        self.max_attempts = _whole(max_attempts, "max_attempts", 1, 1000)
+        self._rng = rng or new_rng()
+        self._promote, self._take = promote, take
+        self._once = without_retries(redis)  # a claim is never sent twice: it would hand out twice
+        self._limits = {"dead_max": _whole(dead_max, "dead_max", 0, 10**9), "dead_ms": to_ms(dead_age, "dead_age")}
+        self._scripts = Scripts(
+            self.keys,
+            self.store.source,
+            self._limits
+            | {
+                "lease_ms": self.lease_ms,
+                "retention_ms": to_ms(retention, "retention", least=1000),
+                "history": _whole(history_max, "history_max", 1, 1000),
+            },
+        )
+
+    def __repr__(self) -> str:
+        return f"Queue({self.keys.prefix + self.name!r}, {self.store.name})"
+
+    # -- in ------------------------------------------------------------------
+
+    def submit(
+        self,
+        task: str,
+        args: Mapping[str, Any] | bytes | None = None,
+        *,
+        delay: Seconds = 0,
+        at: datetime | None = None,
+        id: str | None = None,
+        priority: int = 0,
+        entity: str | None = None,
+        max_attempts: int | None = None,
+    ) -> Submitted:
+        """Submit a job: to be run by the handler of `task`, in `delay` seconds or `at` an aware datetime.
+
+        `args` are the handler's keyword arguments (kept as JSON), or bytes. An `id` of your own
+        makes the job unique: while its record lives, a second submit changes nothing and says in
+        which state the first one is. Raises JobError or DelayError before anything is written.
+        """
+        return self.submit_many([New(task, args, delay, at, id, priority, entity, max_attempts)])[0]
+
+    def submit_many(self, jobs: Iterable[New]) -> list[Submitted]:
+        """Submit many jobs; all are checked before the first is written, 500 go in one step."""
+        rows = [self._row(job) for job in jobs]
+        own = [job[0] for fresh, job in rows if not fresh]
+        if len(own) != len(set(own)):
+            raise JobError("the same id stands twice in one submit_many")
+        nonce = self._rng.getrandbits(64).to_bytes(8, "big") if own else b""
+        submitted = []
+        for start in range(0, len(rows), CHUNK):
+            chunk = [row for _, row in rows[start : start + CHUNK]]
+            flat = [value for row in chunk for value in row]
+            answers = self._scripts.call(self.redis, "submit", *flat, nonce=nonce)
+            for row, answer in zip(chunk, answers, strict=True):
+                created = answer == b"created"
+                state = (State.READY if row[1] == "+0" else State.SCHEDULED) if created else State(answer.decode())
+                submitted.append(Submitted(row[0], created, state))
+        return submitted
+
+    def _row(self, job: New) -> tuple[bool, tuple[Any, ...]]:
+        """Check a job; return whether its id is fresh, and its seven arguments for the script."""
+        task, args, delay, at, own_id, priority, entity, max_attempts = job
+        if not isinstance(task, str) or not task or len(task) > 200:
+            raise JobError(f"a task is the name of a handler, text of 1 to 200 characters, got {task!r:.300}")
+        when = f"+{to_ms(delay)}" if at is None else str(moment_ms(at, self.clock.now()))
+        if at is not None and delay != 0:
+            raise JobError("a job has a delay or an `at`, not both")
+        return own_id is None, (
+            self._fresh_id() if own_id is None else check_id(own_id),
+            when,
+            task,
+            encode(args),
+            self.max_attempts if max_attempts is None else _whole(max_attempts, "max_attempts", 1, 1000),
+            _whole(priority, "priority", 0, 9),
+            "" if entity is None else check_id(entity),
+        )
+
+    def _fresh_id(self) -> str:
+        """Return 72 random bits as 12 characters: two of a billion live jobs meet once in 10,000 such queues."""
+        return base64.urlsafe_b64encode(self._rng.getrandbits(72).to_bytes(9, "big")).decode()
+
+    # -- the scheduler's two ---------------------------------------------------
+
+    def promote(self, limit: int = 100) -> Promoted:
+        """Move up to `limit` due jobs to the ready store."""
+        moved = 0
+        if self._promote is not None:
+            moved = len(list(self._promote(self.redis, self.keys, limit)))
+            if moved:
+                self.redis.publish(self.keys.bell, "ready")
+        more, wait = self._scripts.call(self.redis, "promote", limit=0 if self._promote else limit)
+        return Promoted(moved + more, None if wait < 0 else wait / 1000)
+
+    def recover(self, limit: int = 100) -> Recovered:
+        """Take back up to `limit` jobs whose lease is over; those at their last attempt are buried."""
+        ready, dead, cursor = 0, 0, b""
+        while True:
+            more, buried, cursor = self._scripts.call(
+                self.redis, "recover", limit=limit - ready - dead, cursor=cursor
+            )
+            ready, dead = ready + more, dead + buried
+            if not cursor or ready + dead >= limit:
+                return Recovered(ready, dead)
+
+    # -- the worker's ----------------------------------------------------------
+
+    def claim(self, worker: str, limit: int = 1) -> list[Claim]:
+        """Take up to `limit` ready jobs for `worker`; each is an attempt from now on.
+
+        Never sent twice: a lost reply costs what a crash costs, one lease and one attempt.
+        """
+        return self.ack_and_claim([], worker, limit)[1]
+
+    def ack(self, claim: Claim) -> None:
+        """Say that a job is done. Raises StaleClaim if it is not this claim's any more."""
+        self._one("ack", claim)
+
+    def ack_and_claim(self, done: list[Claim], worker: str, limit: int = 1) -> tuple[list[str], list[Claim]]:
+        """Ack what is done, and claim the next, in one step; returns an answer per ack (as `each`), and the claims."""
+        ids = []
+        if self._take is not None:
+            ids = [i if isinstance(i, bytes) else i.encode() for i in self._take(self.redis, self.keys, limit)]
+        take = ("claim", ids, {"worker": worker, "limit": limit})
+        answers: list[str] = []
+        while True:
+            if done:
+                acks, reply = self._scripts.together(self._once, ("ack", _pairs(done), {}), take)
+                answers, done = [answer.decode() for answer in acks], []
+            elif self._take is not None and not ids:
+                return answers, []
+            else:
+                reply = self._scripts.call(self._once, take[0], *take[1], **take[2])
+            claims = [_claim(fields, worker) for fields in reply[2:]]
+            # All that it took was cancelled: there may be more behind, and no bell will tell.
+            if claims or not reply[1] or self._take is not None:
+                return answers, claims
+
+    def fail(self, claim: Claim, error: BaseException | str, *, delay: Seconds = 0, permanent: bool = False) -> State:
+        """Say that a run failed: SCHEDULED again in `delay` seconds, DEAD at the last attempt or if `permanent`.
+
+        CANCELLED if that was requested meanwhile. Raises StaleClaim if it is not this claim's any more.
+        """
+        return self._fail(claim, error, -1 if permanent else to_ms(delay))
+
+    def refuse(self, claim: Claim, error: BaseException | str) -> State:
+        """Bury a job that nobody here can run; that was no attempt. Raises as `fail`."""
+        return self._fail(claim, error, -2)
+
+    def _fail(self, claim: Claim, error: BaseException | str, delay_ms: int) -> State:
+        answer = self._scripts.call(
+            self.redis, "fail", id=claim.id, token=claim.token, delay_ms=delay_ms, error=history.describe(error)
+        ).decode()
+        if answer not in _AFTER_FAIL:
+            raise StaleClaim(_stale(claim, "fail", answer))
+        return _AFTER_FAIL[answer]
+
+    def extend(self, claim: Claim) -> bool:
+        """Keep a job for another lease; returns whether a cancel was requested. Raises StaleClaim."""
+        return self._one("extend", claim) == "cancel"
+
+    def release(self, claim: Claim) -> State:
+        """Give a job back, ready and uncharged (CANCELLED if that was requested). Raises StaleClaim."""
+        return State(self._one("release", claim))
+
+    def each(self, verb: str, claims: list[Claim]) -> list[str]:
+        """Run `ack`, `extend` or `release` for many claims of one worker in one step; returns an answer for each."""
+        if not claims:
+            return []
+        named: dict[str, str] = {"worker": claims[0].worker} if verb == "extend" else {}
+        return [answer.decode() for answer in self._scripts.call(self.redis, verb, *_pairs(claims), **named)]
+
+    def _one(self, verb: str, claim: Claim) -> str:
+        answer = self.each(verb, [claim])[0]
+        if answer not in _GOOD[verb]:
+            raise StaleClaim(_stale(claim, verb, answer))
+        return answer
+
+    # -- anybody's -------------------------------------------------------------
+
+    def cancel(self, id: str) -> str:
+        """Cancel a job: 'cancelled', or 'requested' if it runs (its handler learns at the next heartbeat).
+
+        Raises WrongState if it is done or dead, UnknownJob if there is none.
+        """
+        answer: str = self._scripts.call(self.redis, "cancel", id=check_id(id)).decode()
+        if answer == "missing":
+            raise UnknownJob(f"no job {id!r} in {self!r}")
+        if answer not in ("cancelled", "requested"):
+            raise WrongState(f"job {id!r} is {answer}: too late to cancel it")
+        return answer
+
+    def get(self, id: str) -> Job:
+        """Read a job. Raises UnknownJob."""
+        record, place = self._record(id)
+        return Job(
+            id=id,
+            task=record[b"task"].decode(),
+            payload=record[b"args"],
+            attempt=int(record.get(b"attempt", 0)),
+            max_attempts=int(record.get(b"max", 5)),
+            created=int(record[b"created"]),
+            run_at=int(record[b"run_at"]),
+            priority=int(record.get(b"priority", 0)),
+            entity=record[b"entity"].decode() if b"entity" in record else None,
+            state=State(record.get(b"state", place).decode()),
+        )
+
+    def history(self, id: str) -> list[history.Event]:
+        """Return what happened to a job, oldest first. Raises UnknownJob."""
+        return history.events(self._record(id)[0])
+
+    def _record(self, id: str) -> tuple[dict[bytes, bytes], bytes]:
+        place, *flat = self._scripts.call(self.redis, "get", id=check_id(id))
+        if not flat:
+            raise UnknownJob(f"no job {id!r} in {self!r}")
+        return dict(zip(flat[::2], flat[1::2], strict=True)), place
+
+    def counts(self) -> Counts:
+        """Count the jobs per state, all at one instant."""
+        scheduled, ready, running, dead, wait, *flat = self._scripts.call(self.redis, "counts")
+        totals = {name.decode(): int(n) for name, n in zip(flat[::2], flat[1::2], strict=True)}
+        return Counts(scheduled, ready, running, dead, None if wait < 0 else wait / 1000, totals)
+
+    # -- dead letters, and what has no place ------------------------------------
+
+    def dead(self, limit: int = 20, offset: int = 0) -> list[DeadLetter]:
+        """List dead letters, the newest first."""
+        return deadletters.page(self.redis, self.keys, limit, offset)
+
+    def requeue(self, *ids: str, over: Seconds = 0) -> dict[str, str]:
+        """Give dead letters another life, spread evenly over `over` seconds; without ids, all of them.
+
+        Payload and history stay, attempts start anew. Returns an answer per id: 'scheduled', the
+        state of a job that is not dead, or 'missing'.
+        """
+        wanted = [check_id(id) for id in ids] or deadletters.ids(self.redis, self.keys)
+        step = to_ms(over, "over") / max(1, len(wanted))
+        nonce = self._rng.getrandbits(64).to_bytes(8, "big")
+        answers: dict[str, str] = {}
+        for start in range(0, len(wanted), CHUNK):
+            chunk = wanted[start : start + CHUNK]
+            pairs = [value for n, id in enumerate(chunk, start) for value in (id, round(n * step))]
+            got = self._scripts.call(self.redis, "requeue", *pairs, nonce=nonce)
+            answers |= zip(chunk, (answer.decode() for answer in got), strict=True)
+        return answers
+
+    def purge(self, *ids: str, older_than: Seconds | None = None) -> int:
+        """Drop dead letters for good: the named, those older than `older_than` seconds, or all; returns how many."""
+        keep, age_ms = (0, 0) if older_than is None else (10**9, to_ms(older_than, "older_than"))
+        wanted = [check_id(id) for id in ids]
+        dropped = 0
+        while True:
+            now, wanted = wanted[:CHUNK], wanted[CHUNK:]
+            gone = self._scripts.call(self.redis, "purge", *now, max=keep, age_ms=age_ms, limit=CHUNK)
+            dropped += gone
+            if not wanted and (ids or gone < CHUNK):
+                return dropped
+
+    def tidy(self) -> None:
+        """Drop dead letters past their age, and forget the names of workers that are gone; a scheduler does it."""
+        self._scripts.call(self.redis, "tidy", idle_ms=max(2 * self.lease_ms, 60_000), limit=CHUNK)
+
+    def repair(self) -> list[str]:
+        """Find jobs that no structure holds (a stream was deleted, or evicted) and make them ready again.
+
+        Reads every record by SCAN: not for each minute. Returns their ids.
+        """
+        lost = repair.suspects(self.redis, self.keys, self.store)
+        return [
+            id.decode()
+            for id, seen in lost
+            if self._scripts.call(self.redis, "adopt", id=id, seen=seen) == b"adopted"
+        ]
+
+
+_AFTER_FAIL = {"retry": State.SCHEDULED, "dead": State.DEAD, "cancelled": State.CANCELLED}
+_GOOD = {"ack": {"done"}, "extend": {"ok", "cancel"}, "release": {"ready", "cancelled"}}
+
+
+def _pairs(claims: list[Claim]) -> list[str | int]:
+    return [value for claim in claims for value in (claim.id, claim.token)]
+
+
+def _claim(fields: list[Any], worker: str) -> Claim:
+    id, token, attempt, task, payload, limit, created, run_at, priority, entity = fields
+    return Claim(
+        id.decode(),
+        task.decode(),
+        payload,
+        attempt,
+        int(limit),
+        int(created),
+        int(run_at),
+        int(priority or 0),
+        entity.decode() if entity else None,
+        token=token,
+        worker=worker,
+    )
+
+
+def _stale(claim: Claim, verb: str, answer: str) -> str:
+    why = "another claim is newer, or its lease ran out" if answer == "stale" else f"this claim settled it before: {answer}"
+    return f"{verb} of {claim.id!r} with token {claim.token} refused: {why}"
+
+
+def _whole(value: object, what: str, least: int, most: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    raise JobError(f"{what} is a whole number from {least} to {most}, got {value!r}")

@@ -1,0 +1,101 @@
+"""The one that decides when: it makes due jobs ready, and takes back those whose lease is over.
+
+Several schedulers of one queue do no harm, since each script moves a job once; they only ask
+Redis more often. Without any, delayed jobs wait: nothing is lost, and the next tick finds them.
+(A leader that lets one of many tick is a later part of the kit.)
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import NamedTuple
+
+from jobkit.bell import FLOOR, Bell
+from jobkit.clock import Seconds, to_ms
+from jobkit.errors import ConfigError
+from jobkit.queue import Queue
+
+log = logging.getLogger("jobkit.scheduler")
+
+BATCH = 500
+"""Jobs moved by one script: about a millisecond in which Redis serves nobody else."""
+
+RECOVER_EVERY = 1.0
+TIDY_EVERY = 60.0
+
+
+class Tick(NamedTuple):
+    """What one tick did, and the seconds until the next job is due (None: none is waiting)."""
+
+    promoted: int
+    recovered: int
+    buried: int
+    wait: float | None
+
+
+class Scheduler:
+    """Promotes and recovers, by `tick()` or in a loop of its own.
+
+    `floor` is how long `run` sleeps at most, in seconds.
+    """
+
+    def __init__(self, queue: Queue, *, floor: Seconds = FLOOR) -> None:
+        self.queue = queue
+        self._floor = to_ms(floor, "floor", least=1) / 1000
+        self._recovered_at = self._tidied_at = float("-inf")
+        self._stopping = threading.Event()
+
+    def tick(self) -> Tick:
+        """Promote all that is due and recover all that is late, in steps of a bounded size."""
+        promoted = ready = dead = 0
+        while True:
+            moved, wait = self.queue.promote(BATCH)
+            promoted += moved
+            if moved < BATCH:
+                break
+        while True:
+            late = self.queue.recover(BATCH)
+            ready, dead = ready + late.ready, dead + late.dead
+            if late.ready + late.dead < BATCH:
+                break
+        now = self.queue.clock.monotonic()
+        self._recovered_at = now
+        if now - self._tidied_at >= TIDY_EVERY:
+            self._tidied_at = now
+            self.queue.tidy()
+        return Tick(promoted, ready, dead, wait)
+
+    def tick_lightly(self) -> Tick:
+        """Tick, as often as the bell likes: recover only once a second, since leases are longer than that."""
+        if self.queue.clock.monotonic() - self._recovered_at >= min(RECOVER_EVERY, self.queue.lease_ms / 3000):
+            return self.tick()
+        moved, wait = self.queue.promote(BATCH)
+        return Tick(moved, 0, 0, 0.0 if moved == BATCH else wait)
+
+    def run(self) -> None:
+        """Tick until `stop()`, asleep in between. An error is logged, and the next tick tries again."""
+        if self.queue.clock.virtual:
+            raise ConfigError("on a virtual clock nobody waits: call tick() and advance the clock")
+        bell = Bell(self.queue.redis, self.queue.keys.bell, self.queue.clock, self._floor)
+        log.info("scheduler of %s runs", self.queue.name)
+        try:
+            while not self._stopping.is_set():
+                bell.wait(self.safe_tick(), self._stopping.is_set)
+        finally:
+            bell.close()
+
+    def safe_tick(self) -> float:
+        """Tick lightly, whatever happens; return how long to sleep, in seconds."""
+        try:
+            tick = self.tick_lightly()
+        except Exception:  # whatever it was, a loop that ended would leave every delayed job waiting
+            log.exception("a tick of %s failed; the next one tries again", self.queue.name)
+            return min(1.0, self._floor)
+        if tick.promoted or tick.recovered or tick.buried:
+            log.debug("%s: %d promoted, %d recovered, %d buried", self.queue.name, *tick[:3])
+        return self._floor if tick.wait is None else tick.wait
+
+    def stop(self) -> None:
+        """End `run` within a quarter of a second; from any thread or signal handler."""
+        self._stopping.set()

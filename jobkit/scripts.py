@@ -1,0 +1,125 @@
+"""Lua files, called by name.
+
+The header comment of a file is its signature: `-- KEYS[1] delayed ...`, `-- ARGV[2] limit ...`,
+`-- ARGV[3..] ids ...` for a rest of any length. A wrong or missing name raises TypeError, as it
+would for a Python function. Before each verb the loader puts `shared.lua` and the prelude of the
+ready store, so that a verb is written once for all stores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import redis as redis_py
+from redis.exceptions import NoScriptError
+
+from jobkit.keys import Keys
+
+_PARAMETER = re.compile(r"\b(KEYS|ARGV|STORE)\[(\d+)(\.\.)?\]\s+(\w+)")
+
+Arg = str | bytes | int | float
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Lua file and the signature that its header states."""
+
+    name: str
+    text: str
+    keys: tuple[str, ...]
+    args: tuple[str, ...]
+    rest: str | None
+    """The name of what follows the fixed arguments, any number of them; None if nothing may."""
+
+
+@cache
+def load(name: str, package: str = "jobkit.lua") -> Source:
+    """Read `name`.lua and its header. Raises ValueError if the header does not count from 1."""
+    text = resources.files(package).joinpath(f"{name}.lua").read_text("utf-8")
+    header = "\n".join(line for line in text.splitlines() if line.startswith("--"))
+    found: dict[str, list[str]] = {"KEYS": [], "ARGV": [], "STORE": []}
+    rest = None
+    for table, position, dots, parameter in _PARAMETER.findall(header):
+        if int(position) != len(found[table]) + 1:
+            raise ValueError(f"{name}.lua: {table}[{position}] {parameter} is out of order in the header")
+        if dots:
+            rest = parameter
+        else:
+            found[table].append(parameter)
+    return Source(name, text, tuple(found["KEYS"] or found["STORE"]), tuple(found["ARGV"]), rest)
+
+
+class Scripts:
+    """The scripts of one queue, bound to its keys, its store and its constants."""
+
+    def __init__(self, keys: Keys, store: Source, constants: Mapping[str, Arg]) -> None:
+        self._keys, self._store, self._constants = keys, store, constants
+        self._bound: dict[tuple[str, ...], _Bound] = {}
+
+    def call(self, client: redis_py.Redis, name: str, *rest: Arg, **named: Arg) -> Any:
+        """Run one script: its named arguments, then the rest. Constants of the queue are filled in."""
+        return self._bind((name,)).run(client, self._arguments(name, rest, named))
+
+    def together(self, client: redis_py.Redis, *calls: tuple[str, Iterable[Arg], Mapping[str, Arg]]) -> list[Any]:
+        """Run several scripts as one step: (name, rest, named) each; returns their answers in order."""
+        arguments: list[Arg] = []
+        for name, rest, named in calls:
+            own = self._arguments(name, tuple(rest), named)
+            arguments += [len(own), *own]
+        answers: list[Any] = self._bind(tuple(name for name, _, _ in calls)).run(client, arguments)
+        return answers
+
+    def _arguments(self, name: str, rest: tuple[Arg, ...], named: Mapping[str, Arg]) -> list[Arg]:
+        source = load(name)
+        unknown = named.keys() - set(source.args)
+        missing = [a for a in source.args if a not in named and a not in self._constants]
+        if unknown or missing or (rest and source.rest is None):
+            signature = ", ".join([*source.args, *([f"*{source.rest}"] if source.rest else [])])
+            raise TypeError(f"{name}.lua takes ({signature}), got {sorted(named)} and {len(rest)} more")
+        return [*(named[a] if a in named else self._constants[a] for a in source.args), *rest]
+
+    def _bind(self, names: tuple[str, ...]) -> _Bound:
+        bound = self._bound.get(names)
+        if bound is None:
+            bound = self._bound[names] = _Bound(names, self._keys, self._store)
+        return bound
+
+
+class _Bound:
+    """One program, of one verb or of several, and the keys that it is called with."""
+
+    def __init__(self, names: tuple[str, ...], keys: Keys, store: Source) -> None:
+        sources = [load(name) for name in names]
+        wanted = list(dict.fromkeys([key for source in sources for key in source.keys] + list(store.keys)))
+        at = {key: position for position, key in enumerate(wanted, 1)}
+
+        def table(keys: tuple[str, ...]) -> str:
+            return "{" + ", ".join(f"KEYS[{at[key]}]" for key in keys) + "}"
+
+        lines = [load("shared").text, f"local STORE = {table(store.keys)}", store.text]
+        if len(sources) == 1:
+            lines.append(sources[0].text)
+        else:
+            lines.append("local done, from = {}, 1")
+            for source in sources:
+                lines += [
+                    f"local function {source.name}(KEYS, ARGV)\n{source.text}\nend",
+                    f"done[#done + 1] = {source.name}({table(source.keys)}, {{unpack(ARGV, from + 1, from + ARGV[from])}})",
+                    "from = from + 1 + ARGV[from]",
+                ]
+            lines.append("return done")
+        self._text = "\n".join(lines)
+        self._keys = (len(wanted), *(getattr(keys, key) for key in wanted))
+        self._sha = hashlib.sha1(self._text.encode(), usedforsecurity=False).hexdigest()
+
+    def run(self, client: redis_py.Redis, arguments: list[Arg]) -> Any:
+        try:
+            return client.execute_command("EVALSHA", self._sha, *self._keys, *arguments)
+        except NoScriptError:  # a new server, a failover or SCRIPT FLUSH: it learns the script by this call
+            return client.execute_command("EVAL", self._text, *self._keys, *arguments)
