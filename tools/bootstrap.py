@@ -116,7 +116,7 @@ def install(folder: Path, *what: str, scratch: str) -> None:
     uv = shutil.which("uv")
     if uv:
         # uv leaves the compiling to the first import, four times as long, unless it is asked
-        run(uv, "pip", "install", "--python", python, "--compile-bytecode", *what, env=env)
+        run(uv, "pip", "install", "--python", python, "--compile-bytecode", *what, env=env, quiet=True)
         return
     for outside in (base_python(), sys.executable):
         if runs(outside, "-m", "pip", "--version"):
@@ -151,7 +151,7 @@ def run(*command: str, env: dict[str, str] | None = None, quiet: bool = False) -
     with subprocess.Popen(command, cwd=ROOT, env=env, text=True, stdout=out, stderr=err) as process:
         for line in process.stdout or ():
             said.append(line)
-            if sys.stderr.isatty() and line.startswith(("Collecting ", "Installing ")):
+            if sys.stderr.isatty() and line.startswith(("Collecting ", "Installing ", "Prepared ", " + ")):
                 print(f"\r\033[K  {line[:72].rstrip()}", end="\r\033[K", file=sys.stderr, flush=True)
     if process.returncode:
         sys.exit(f"{''.join(said[-40:])}jobkit: {Path(command[0]).name} failed (exit {process.returncode}), see above.")

@@ -1,0 +1,1 @@
+"""The `jobkit` command, one file per subcommand."""

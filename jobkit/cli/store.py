@@ -1,0 +1,109 @@
+"""`jobkit store`: make notebooks/NN_name.ipynb, outputs and all, from the source NN_name.py beside it.
+
+The source is a jupytext py:percent file: it reads well in a review, and is what an author edits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from nbformat import NotebookNode
+
+from jobkit.cli import notebooks
+from jobkit.errors import ConfigError
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+"""A live widget's view is not stored: without its kernel it shows an error, and each slider has a picture beside it."""
+
+
+@click.command
+@click.argument("names", nargs=-1, metavar="[NN]...")
+@click.option("--check", is_flag=True, help="Run nothing: only say which notebooks are out of step with their source.")
+def command(names: tuple[str, ...], check: bool) -> None:
+    """Run the sources of these numbers, or all of them, and store the notebooks with their outputs.
+
+    A cell that raises without the tag `raises-exception`, or an output that names a folder of this
+    machine, is not stored: exit status 1.
+    """
+    sources = notebooks.find(names, suffix=".py")
+    notebooks.settle()
+    verdicts = {source.stem: out_of_step(source) if check else store(source) for source in sources}
+    for name, problem in verdicts.items():
+        click.echo(f"{name:<32}{problem or ('in step' if check else 'stored')}")
+    if any(verdicts.values()):
+        raise SystemExit(1)
+
+
+def store(source: Path) -> str:
+    """Run a source and store it as a notebook; the answer is what kept it from that, or empty."""
+    notebook = load(source)
+    outcome = notebooks.execute(notebook, folder=source.parent)
+    if outcome.failure:
+        return f"cell {outcome.failure.cell}: {outcome.failure.error}"
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [tidy(output) for output in cell.outputs if WIDGET not in output.get("data", {})]
+            if names := places_named(cell):
+                return f"cell {cell.execution_count}: its output names a folder of this machine, {names[0]}"
+    notebooks.write(notebook, source.with_suffix(".ipynb"))
+    return ""
+
+
+def out_of_step(source: Path) -> str:
+    """Say what differs between a source and its stored notebook, or nothing."""
+    stored = source.with_suffix(".ipynb")
+    if not stored.exists():
+        return "not stored yet: make notebooks"
+    old, new = (
+        [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in notebook.cells]
+        for notebook in (notebooks.read(stored), load(source))
+    )
+    return "" if old == new else f"out of step with {source.name}: make notebooks"
+
+
+def load(source: Path) -> NotebookNode:
+    """Read a py:percent source as a notebook, with cell ids that stay the same while a cell does."""
+    try:
+        import jupytext
+    except ImportError:
+        raise ConfigError("jupytext is missing here; `make notebooks` brings it") from None
+    notebook: NotebookNode = jupytext.read(source, fmt="py:percent")
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    notebook.metadata = NotebookNode({"kernelspec": kernel, "language_info": {"name": "python"}})
+    seen: dict[str, int] = {}
+    for cell in notebook.cells:
+        digest = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
+        seen[digest] = seen.get(digest, 0) + 1
+        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def tidy(output: NotebookNode) -> NotebookNode:
+    """Take out of an output what would differ on the next machine: the project's folder, the kernel's number."""
+    root = f"{notebooks.FOLDER.parent}/"
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return re.sub(r"\S*/ipykernel_\d+/\d+\.py", "<cell>", value.replace(root, ""))
+        if isinstance(value, list):
+            return [clean(item) for item in value]
+        if isinstance(value, dict):
+            return NotebookNode({key: clean(item) for key, item in value.items()})
+        return value
+
+    cleaned: NotebookNode = clean(output)
+    return cleaned
+
+
+def places_named(cell: NotebookNode) -> list[str]:
+    """The folders of this machine that a cell's outputs name."""
+    places = {str(notebooks.FOLDER.parent), str(Path.home()), sys.prefix, sys.base_prefix, tempfile.gettempdir()}
+    text = str(cell.outputs)
+    return sorted(place for place in places if len(place) > 1 and f"{place}/" in text)
