@@ -1,28 +1,13 @@
-"""What a queue takes and what it answers."""
+"""What a queue answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from jobkit.clock import Seconds
 from jobkit.history import Event
 from jobkit.job import State
-
-
-class New(NamedTuple):
-    """A job to be submitted; the arguments are those of `Queue.submit`."""
-
-    task: str
-    args: Mapping[str, Any] | bytes | None = None
-    delay: Seconds = 0
-    at: datetime | None = None
-    id: str | None = None
-    priority: int = 0
-    entity: str | None = None
-    max_attempts: int | None = None
 
 
 class Submitted(NamedTuple):

@@ -147,22 +147,22 @@ class Exponential(_Schedule):
 
     @classmethod
     def counting_attempts(cls, base: Seconds = 5, *, cap: Seconds = 3600, jitter: Jitter = none) -> Exponential:
-        """base x 2^attempts with attempts already counted up: the first wait is twice the base (10, 20, 40, ...)."""
+        """Wait base x 2^attempts, with attempts counted up before: 10, 20, 40, ..."""
         return cls(base, cap=cap, jitter=jitter, first_exponent=1)
 
     @classmethod
     def counting_retries(cls, base: Seconds = 2, *, cap: Seconds = 60, jitter: Jitter = none) -> Exponential:
-        """min(base x 2^retries, cap) with no retry made yet: 2, 4, 8, 16, 32, 60, 60, ..."""
+        """Wait min(base x 2^retries, cap), with no retry made yet: 2, 4, 8, 16, 32, 60, 60, ..."""
         return cls(base, cap=cap, jitter=jitter)
 
     @classmethod
     def plus_up_to(cls, extra: Seconds = 0.5, *, cap: Seconds = TEN_YEARS) -> Exponential:
-        """2^attempt seconds plus up to `extra` by chance: 2.0-2.5, 4.0-4.5, 8.0-8.5, ..."""
+        """Wait 2^attempt seconds plus up to `extra` by chance: 2.0-2.5, 4.0-4.5, 8.0-8.5, ..."""
         return cls(1, cap=cap, jitter=additive(extra), first_exponent=1)
 
     @classmethod
     def aws(cls, base: Seconds = 0.005, *, cap: Seconds = 2, jitter: Jitter = full) -> Exponential:
-        """min(cap, base x 2^n), n = 1 after the first failure: 10, 20, 40 ms, ... Source: as `full`."""
+        """Wait min(cap, base x 2^n), n = 1 after the first failure: 10, 20, 40 ms, ... Source: as `full`."""
         return cls(base, cap=cap, jitter=jitter, first_exponent=1)
 
 

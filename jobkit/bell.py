@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import redis as redis_py
 from redis.exceptions import RedisError
@@ -27,10 +28,10 @@ class Bell:
 
     def __init__(self, redis: redis_py.Redis, channel: str, clock: Clock, floor: float = FLOOR) -> None:
         self._redis, self._channel, self._clock, self.floor = redis, channel, clock, floor
-        self._listener: redis_py.client.PubSub | None = None
+        self._listener: Any = None
 
     def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> bool:
-        """Sleep until the bell rings, `stopped` says so, or `seconds` (at most the floor) are over; say whether it rang.
+        """Sleep until it rings, `stopped` says so, or `seconds` (at most the floor) are over; say whether it rang.
 
         A bell that cannot be heard (the connection is gone) is a floor that is waited out: no
         error leaves this method, and the next call listens anew. A listener that was not there a
@@ -40,7 +41,7 @@ class Bell:
         end = self._clock.monotonic() + seconds
         try:
             if self._listener is None:
-                self._listener = self._redis.pubsub(ignore_subscribe_messages=True)
+                self._listener = self._redis.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
                 self._listener.subscribe(self._channel)
                 # The answer to the subscription comes first: from then on no ring is missed.
                 self._listener.get_message(timeout=1.0)

@@ -45,10 +45,13 @@ def to_ms(value: Seconds, what: str = "delay", *, least: int = 0) -> int:
 
 def spoken(ms: float) -> str:
     """Say a duration as a person would: 40 ms, 5.3 s, 50.8 min, 26 h, 12 days."""
-    for limit, unit, name in ((1000, 1, "ms"), (600_000, 1000, "s"), (7_200_000, 60_000, "min"), (172_800_000, 3_600_000, "h")):
+    for limit, unit, name in _UNITS:
         if ms < limit:
             return f"{ms / unit:.3g} {name}"
     return f"{ms / 86_400_000:.3g} days"
+
+
+_UNITS = ((1000, 1, "ms"), (600_000, 1000, "s"), (7_200_000, 60_000, "min"), (172_800_000, 3_600_000, "h"))
 
 
 def moment_ms(value: datetime, now: int) -> int:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import redis as redis_py
+from typing import Any
 
 from jobkit.answers import DeadLetter
 from jobkit.history import parse
 from jobkit.keys import Keys
 
 
-def ids(redis: redis_py.Redis, keys: Keys) -> list[str]:
+def ids(redis: Any, keys: Keys) -> list[str]:
     """Return the ids of all dead letters, the oldest first."""
     return [id.decode() for id in redis.zrange(keys.dead, 0, -1)]
 
 
-def page(redis: redis_py.Redis, keys: Keys, limit: int, offset: int) -> list[DeadLetter]:
+def page(redis: Any, keys: Keys, limit: int, offset: int) -> list[DeadLetter]:
     """Return `limit` dead letters from the `offset`-th on, the newest first."""
     buried = redis.zrange(keys.dead, offset, offset + limit - 1, desc=True, withscores=True)
     pipe = redis.pipeline(transaction=False)

@@ -85,11 +85,11 @@ class RunTooLong(Stop):
     """The job's maximum run time is over."""
 
 
-class Permanent(Exception):  # noqa: N818 - it is a verdict, as StopIteration is
+class Permanent(Exception):
     """Raise it in a handler: no retry can help, the job goes straight to the dead letters."""
 
 
-class RetryAfter(Exception):  # noqa: N818 - as above
+class RetryAfter(Exception):
     """Raise it in a handler: try again after `seconds`, whatever the backoff says.
 
     The attempt still counts. `seconds` is a number or a timedelta, as `submit`'s delay is.

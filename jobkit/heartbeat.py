@@ -28,16 +28,27 @@ class Run:
     claim: Claim
     thread: int
     deadline: float
+    overdue: bool = False
+    """Its time was over, it was told so, and the deadline is now that of its grace."""
 
 
 class Heartbeat:
     """Renews the leases of all claims that one worker holds, at a third of the lease.
 
-    `overdue` is called with a claim that has run longer than `max_run` seconds, once.
+    `overdue` is called with a claim that has run longer than `max_run` seconds, and `hung` if its
+    handler has not ended `grace` seconds after that.
     """
 
-    def __init__(self, queue: Queue, max_run: float | None, overdue: Callable[[Claim], None]) -> None:
-        self._queue, self._max_run, self._overdue = queue, max_run, overdue
+    def __init__(
+        self,
+        queue: Queue,
+        max_run: float | None,
+        grace: float,
+        overdue: Callable[[Claim], None],
+        hung: Callable[[Claim], None],
+    ) -> None:
+        self._queue, self._max_run, self._grace = queue, max_run, grace
+        self._overdue, self._hung = overdue, hung
         self.period = queue.lease_ms / 3000
         self._lock = threading.Condition()
         self._held: dict[int, Claim] = {}
@@ -96,7 +107,7 @@ class Heartbeat:
             with self._lock:
                 deadline = min((run.deadline for run in self._runs.values()), default=next_beat)
                 self._lock.wait(max(0.0, min(next_beat, deadline) - clock.monotonic()))
-                if clock.monotonic() >= next_beat and not self._held:
+                if clock.monotonic() >= next_beat and not self._held and not self._runs:
                     self._thread = None
                     return
             if clock.monotonic() >= next_beat:
@@ -125,14 +136,20 @@ class Heartbeat:
     def _look_at_the_time(self) -> None:
         now, here = self._queue.clock.monotonic(), threading.get_ident()
         with self._lock:
-            late = [run for run in self._runs.values() if run.deadline <= now]
+            past = [run for run in self._runs.values() if run.deadline <= now]
+            late = [run for run in past if not run.overdue]
+            hung = [run for run in past if run.overdue]
             for run in late:
-                del self._runs[run.claim.token]
+                run.overdue, run.deadline = True, now + self._grace
                 run.claim.stop = RunTooLong
                 if run.thread != here:
                     # Under the lock: the handler's thread passes through `end`, which waits for it,
                     # so that the exception finds it in the handler or there, and nowhere later.
                     _raise_in(run.thread, RunTooLong)
+            for run in hung:
+                del self._runs[run.claim.token]
+        for run in hung:
+            self._hung(run.claim)
         for run in late:
             self._overdue(run.claim)
             if run.thread == here:
@@ -140,5 +157,5 @@ class Heartbeat:
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:
-    """Ask the interpreter to raise `error` in a thread, at its next Python instruction; a C call that hangs stays hung."""
+    """Raise `error` in another thread, at its next Python instruction; a C call that hangs stays hung."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))

@@ -10,11 +10,18 @@
                   +--|---------+-------------+---> cancelled
                      +--- requeue
 
-A record is a hash. Its fields: `task args created run_at`, of a job that asks for it
-`max priority entity nonce` (absent `max` is 5: a byte less here is a megabyte less in a million); from the first claim on `attempt token entry started worker`; from the
-first end on `ended settled events history:<n>`; `cancel replays replay` where it happened. `state`
-stands there from the claim on; without it, the job is scheduled if the delayed set holds it, else
-ready: what a structure says is not written down a second time.
+A record is a hash, with the fields
+
+    task args created run_at            from the start
+    max priority entity nonce           of a job that asks for it (without `max`, its limit is 5)
+    attempt token entry started worker  from the first claim on
+    ended settled events history:<n>    from the first end on
+    cancel, replays replay              where it happened
+    state                               running, done, dead or cancelled
+
+Without `state`, the job is scheduled if the delayed set holds it, else ready: what a structure
+says is not written down a second time. Nor is what can be left out: a byte in each record is a
+megabyte in a million.
 """
 
 from __future__ import annotations
@@ -58,6 +65,22 @@ class Job:
     entity: str | None = None
     state: State = State.RUNNING
 
+    @classmethod
+    def of_record(cls, id: str, record: Mapping[bytes, bytes], place: bytes) -> Job:
+        """Read a record; `place` is the state of a job whose record has none."""
+        return Job(
+            id=id,
+            task=record[b"task"].decode(),
+            payload=record[b"args"],
+            attempt=int(record.get(b"attempt", 0)),
+            max_attempts=int(record.get(b"max", 5)),
+            created=int(record[b"created"]),
+            run_at=int(record[b"run_at"]),
+            priority=int(record.get(b"priority", 0)),
+            entity=record[b"entity"].decode() if b"entity" in record else None,
+            state=State(record.get(b"state", place).decode()),
+        )
+
     @property
     def args(self) -> dict[str, Any]:
         """The payload as the keyword arguments that were submitted. Raises JobError if it is no JSON object."""
@@ -76,6 +99,24 @@ class Claim(Job):
     worker: str = ""
     stop: type[Stop] | None = None
     """Why the handler should end, once there is a reason; `check` raises it."""
+
+    @classmethod
+    def of_reply(cls, fields: list[Any], worker: str) -> Claim:
+        """Read one job of `claim.lua`'s answer."""
+        job_id, token, attempt, task, payload, limit, created, run_at, priority, entity = fields
+        return Claim(
+            job_id.decode(),
+            task.decode(),
+            payload,
+            attempt,
+            int(limit),
+            int(created),
+            int(run_at),
+            int(priority or 0),
+            entity.decode() if entity else None,
+            token=token,
+            worker=worker,
+        )
 
     @property
     def cancelled(self) -> bool:
@@ -119,7 +160,7 @@ def encode(args: Mapping[str, Any] | bytes | None) -> bytes:
     else:
         raise JobError(f"a payload is a dict of the handler's arguments, bytes, or None; got {args!r}")
     if len(payload) > PAYLOAD_BYTES:
-        raise JobError(f"a payload has at most {PAYLOAD_BYTES} bytes, got {len(payload)}: store it, and submit its name")
+        raise JobError(f"a payload has at most {PAYLOAD_BYTES} bytes, got {len(payload)}: submit a name for it")
     return payload
 
 

@@ -18,15 +18,13 @@ from redis.exceptions import RedisError
 
 from jobkit.bell import FLOOR, Bell
 from jobkit.errors import ConfigError, RunTooLong
-from jobkit.job import Claim
+from jobkit.job import Claim, State
+from jobkit.runner import PAUSE
 
 if TYPE_CHECKING:
     from jobkit.worker import Worker
 
 log = logging.getLogger("jobkit.worker")
-
-_PAUSE = 0.2
-"""Seconds before the next try when Redis does not answer."""
 
 
 class Loop:
@@ -37,7 +35,8 @@ class Loop:
             raise ConfigError("on a virtual clock nobody waits: call step() or drain()")
         if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= 1000:
             raise ConfigError(f"threads is a whole number from 1 to 1000, got {threads!r}")
-        self._worker, self._queue, self._clock = worker, worker.queue, worker.queue.clock
+        self._worker, self._runner = worker, worker.runner
+        self._queue, self._clock = worker.queue, worker.queue.clock
         self._stopping = threading.Event()
         self._news = threading.Condition()
         self._rings = 0
@@ -79,37 +78,39 @@ class Loop:
             try:
                 claims, done = self._settle_and_claim(done), []
                 if claims:
-                    _, done = self._worker.work(claims, self._stopping.is_set)
+                    _, done = self._runner.run(claims, self._stopping.is_set)
                 elif self._stopping.is_set():
                     return
                 else:
-                    with self._news:
-                        self._news.wait_for(lambda seen=rings: self._rings != seen or self._stopping.is_set(), FLOOR)
+                    self._sleep(rings)
             except RunTooLong:  # it was meant for a handler that had just ended
                 continue
             except RedisError as error:
                 log.warning("%s cannot reach Redis (%s); it tries again", self._worker.name, error)
-                self._stopping.wait(_PAUSE)
+                self._stopping.wait(PAUSE)
             except Exception:  # a fault of the kit must not end the thread
                 log.exception("%s: an error in the loop; it goes on", self._worker.name)
-                self._stopping.wait(_PAUSE)
+                self._stopping.wait(PAUSE)
+
+    def _sleep(self, rings: int) -> None:
+        """Wait until the bell has rung since `rings` were counted, but no longer than the floor."""
+        with self._news:
+            self._news.wait_for(lambda: self._rings != rings or self._stopping.is_set(), FLOOR)
 
     def _settle_and_claim(self, done: list[Claim]) -> list[Claim]:
         """Ack what is done and claim the next: one step on the server."""
-        worker = self._worker
         if self._stopping.is_set():
-            worker.report_done(done, self._queue.each("ack", done))
-            claims: list[Claim] = []
-        else:
-            try:
-                answers, claims = self._queue.ack_and_claim(done, worker.name, worker.batch)
-            except RedisError:
-                # The acks may be sent again, and answer as they did. The claim may not: had it
-                # reached the server, its jobs wait for one lease.
-                self._stopping.wait(_PAUSE)
-                answers, claims = self._queue.each("ack", done), []
-            worker.report_done(done, answers)
-        worker.heartbeat.drop(done)
+            self._runner.ack(done)
+            return []
+        try:
+            answers, claims = self._queue.ack_and_claim(done, self._worker.name, self._worker.batch)
+        except RedisError:
+            # The acks may be sent again, and answer as they did. The claim may not: had it reached
+            # the server, its jobs wait for one lease.
+            self._stopping.wait(PAUSE)
+            self._runner.ack(done)
+            return []
+        self._runner.acked(done, answers)
         return claims
 
     def _end(self) -> None:
@@ -119,12 +120,14 @@ class Loop:
         end = self._clock.monotonic() + self._worker.grace
         for thread in self._threads:
             thread.join(max(0.0, end - self._clock.monotonic()))
-        left = self._worker.heartbeat.held()
+        held = self._runner.heartbeat.held()
+        finished = [claim for claim in held if claim.state is State.DONE]
+        left = [claim for claim in held if claim.state is not State.DONE]
         if left:
             log.warning("%s gives back %d jobs that still run", self._worker.name, len(left))
-            with contextlib.suppress(RedisError):  # their leases run out instead
-                self._queue.each("release", left)
-            self._worker.heartbeat.drop(left)
+        with contextlib.suppress(RedisError):  # their leases run out instead
+            self._runner.ack(finished)
+            self._runner.give_back(left)
         log.info("%s has stopped", self._worker.name)
 
 
@@ -135,7 +138,7 @@ def _signals(loop: Loop) -> Iterator[None]:
         yield
         return
 
-    def stop(signum: int, frame: FrameType | None) -> None:
+    def stop(_signal: int, _frame: FrameType | None) -> None:
         loop.stop()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}

@@ -21,14 +21,15 @@ from typing import Any
 import redis as redis_py
 
 from jobkit import deadletters, history, repair
-from jobkit.answers import Counts, DeadLetter, New, Promoted, Recovered, Submitted
-from jobkit.clock import Clock, Seconds, moment_ms, new_rng, to_ms
+from jobkit.answers import Counts, DeadLetter, Promoted, Recovered, Submitted
+from jobkit.clock import Clock, Seconds, new_rng, to_ms
 from jobkit.connect import check_client, without_retries
 from jobkit.errors import JobError, StaleClaim, UnknownJob, WrongState
-from jobkit.job import Claim, Job, State, check_id, encode
+from jobkit.job import Claim, Job, State, check_id
 from jobkit.keys import Keys
 from jobkit.ready import Streams
 from jobkit.scripts import Scripts
+from jobkit.submission import MOST_ATTEMPTS, New, whole
 
 CHUNK = 500
 """Jobs in one call of a script: `submit_many` and `requeue` make as many calls as they need."""
@@ -68,11 +69,11 @@ class Queue:
         self.clock: Clock = getattr(redis, "clock", None) or Clock()
         self.store = ready or Streams()
         self.lease_ms = to_ms(lease, "lease", least=10)
-        self.max_attempts = _whole(max_attempts, "max_attempts", 1, 1000)
+        self.max_attempts = whole(max_attempts, "max_attempts", 1, MOST_ATTEMPTS)
         self._rng = rng or new_rng()
         self._promote, self._take = promote, take
         self._once = without_retries(redis)  # a claim is never sent twice: it would hand out twice
-        self._limits = {"dead_max": _whole(dead_max, "dead_max", 0, 10**9), "dead_ms": to_ms(dead_age, "dead_age")}
+        self._limits = {"dead_max": whole(dead_max, "dead_max", 0, 10**9), "dead_ms": to_ms(dead_age, "dead_age")}
         self._scripts = Scripts(
             self.keys,
             self.store.source,
@@ -80,7 +81,7 @@ class Queue:
             | {
                 "lease_ms": self.lease_ms,
                 "retention_ms": to_ms(retention, "retention", least=1000),
-                "history": _whole(history_max, "history_max", 1, 1000),
+                "history": whole(history_max, "history_max", 1, 1000),
             },
         )
 
@@ -111,14 +112,15 @@ class Queue:
 
     def submit_many(self, jobs: Iterable[New]) -> list[Submitted]:
         """Submit many jobs; all are checked before the first is written, 500 go in one step."""
-        rows = [self._row(job) for job in jobs]
-        own = [job[0] for fresh, job in rows if not fresh]
+        jobs, now = list(jobs), self.clock.now()
+        rows = [job.row(self._fresh_id(), self.max_attempts, now) for job in jobs]
+        own = [job.id for job in jobs if job.id is not None]
         if len(own) != len(set(own)):
             raise JobError("the same id stands twice in one submit_many")
         nonce = self._rng.getrandbits(64).to_bytes(8, "big") if own else b""
         submitted = []
         for start in range(0, len(rows), CHUNK):
-            chunk = [row for _, row in rows[start : start + CHUNK]]
+            chunk = rows[start : start + CHUNK]
             flat = [value for row in chunk for value in row]
             answers = self._scripts.call(self.redis, "submit", *flat, nonce=nonce)
             for row, answer in zip(chunk, answers, strict=True):
@@ -126,24 +128,6 @@ class Queue:
                 state = (State.READY if row[1] == "+0" else State.SCHEDULED) if created else State(answer.decode())
                 submitted.append(Submitted(row[0], created, state))
         return submitted
-
-    def _row(self, job: New) -> tuple[bool, tuple[Any, ...]]:
-        """Check a job; return whether its id is fresh, and its seven arguments for the script."""
-        task, args, delay, at, own_id, priority, entity, max_attempts = job
-        if not isinstance(task, str) or not task or len(task) > 200:
-            raise JobError(f"a task is the name of a handler, text of 1 to 200 characters, got {task!r:.300}")
-        when = f"+{to_ms(delay)}" if at is None else str(moment_ms(at, self.clock.now()))
-        if at is not None and delay != 0:
-            raise JobError("a job has a delay or an `at`, not both")
-        return own_id is None, (
-            self._fresh_id() if own_id is None else check_id(own_id),
-            when,
-            task,
-            encode(args),
-            self.max_attempts if max_attempts is None else _whole(max_attempts, "max_attempts", 1, 1000),
-            _whole(priority, "priority", 0, 9),
-            "" if entity is None else check_id(entity),
-        )
 
     def _fresh_id(self) -> str:
         """Return 72 random bits as 12 characters: two of a billion live jobs meet once in 10,000 such queues."""
@@ -165,9 +149,7 @@ class Queue:
         """Take back up to `limit` jobs whose lease is over; those at their last attempt are buried."""
         ready, dead, cursor = 0, 0, b""
         while True:
-            more, buried, cursor = self._scripts.call(
-                self.redis, "recover", limit=limit - ready - dead, cursor=cursor
-            )
+            more, buried, cursor = self._scripts.call(self.redis, "recover", limit=limit - ready - dead, cursor=cursor)
             ready, dead = ready + more, dead + buried
             if not cursor or ready + dead >= limit:
                 return Recovered(ready, dead)
@@ -190,17 +172,17 @@ class Queue:
         ids = []
         if self._take is not None:
             ids = [i if isinstance(i, bytes) else i.encode() for i in self._take(self.redis, self.keys, limit)]
-        take = ("claim", ids, {"worker": worker, "limit": limit})
+        take: dict[str, Any] = {"worker": worker, "limit": limit}
         answers: list[str] = []
         while True:
             if done:
-                acks, reply = self._scripts.together(self._once, ("ack", _pairs(done), {}), take)
+                acks, reply = self._scripts.together(self._once, ("ack", _pairs(done), {}), ("claim", ids, take))
                 answers, done = [answer.decode() for answer in acks], []
             elif self._take is not None and not ids:
                 return answers, []
             else:
-                reply = self._scripts.call(self._once, take[0], *take[1], **take[2])
-            claims = [_claim(fields, worker) for fields in reply[2:]]
+                reply = self._scripts.call(self._once, "claim", *ids, **take)
+            claims = [Claim.of_reply(fields, worker) for fields in reply[2:]]
             # All that it took was cancelled: there may be more behind, and no bell will tell.
             if claims or not reply[1] or self._take is not None:
                 return answers, claims
@@ -262,18 +244,7 @@ class Queue:
     def get(self, id: str) -> Job:
         """Read a job. Raises UnknownJob."""
         record, place = self._record(id)
-        return Job(
-            id=id,
-            task=record[b"task"].decode(),
-            payload=record[b"args"],
-            attempt=int(record.get(b"attempt", 0)),
-            max_attempts=int(record.get(b"max", 5)),
-            created=int(record[b"created"]),
-            run_at=int(record[b"run_at"]),
-            priority=int(record.get(b"priority", 0)),
-            entity=record[b"entity"].decode() if b"entity" in record else None,
-            state=State(record.get(b"state", place).decode()),
-        )
+        return Job.of_record(id, record, place)
 
     def history(self, id: str) -> list[history.Event]:
         """Return what happened to a job, oldest first. Raises UnknownJob."""
@@ -318,10 +289,10 @@ class Queue:
         """Drop dead letters for good: the named, those older than `older_than` seconds, or all; returns how many."""
         keep, age_ms = (0, 0) if older_than is None else (10**9, to_ms(older_than, "older_than"))
         wanted = [check_id(id) for id in ids]
-        dropped = 0
+        dropped: int = 0
         while True:
             now, wanted = wanted[:CHUNK], wanted[CHUNK:]
-            gone = self._scripts.call(self.redis, "purge", *now, max=keep, age_ms=age_ms, limit=CHUNK)
+            gone: int = self._scripts.call(self.redis, "purge", *now, max=keep, age_ms=age_ms, limit=CHUNK)
             dropped += gone
             if not wanted and (ids or gone < CHUNK):
                 return dropped
@@ -337,9 +308,7 @@ class Queue:
         """
         lost = repair.suspects(self.redis, self.keys, self.store)
         return [
-            id.decode()
-            for id, seen in lost
-            if self._scripts.call(self.redis, "adopt", id=id, seen=seen) == b"adopted"
+            id.decode() for id, seen in lost if self._scripts.call(self.redis, "adopt", id=id, seen=seen) == b"adopted"
         ]
 
 
@@ -351,29 +320,8 @@ def _pairs(claims: list[Claim]) -> list[str | int]:
     return [value for claim in claims for value in (claim.id, claim.token)]
 
 
-def _claim(fields: list[Any], worker: str) -> Claim:
-    id, token, attempt, task, payload, limit, created, run_at, priority, entity = fields
-    return Claim(
-        id.decode(),
-        task.decode(),
-        payload,
-        attempt,
-        int(limit),
-        int(created),
-        int(run_at),
-        int(priority or 0),
-        entity.decode() if entity else None,
-        token=token,
-        worker=worker,
-    )
-
-
 def _stale(claim: Claim, verb: str, answer: str) -> str:
-    why = "another claim is newer, or its lease ran out" if answer == "stale" else f"this claim settled it before: {answer}"
+    why = "another claim is newer, or its lease ran out"
+    if answer != "stale":
+        why = f"this claim settled it before: {answer}"
     return f"{verb} of {claim.id!r} with token {claim.token} refused: {why}"
-
-
-def _whole(value: object, what: str, least: int, most: int) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
-        return value
-    raise JobError(f"{what} is a whole number from {least} to {most}, got {value!r}")

@@ -7,8 +7,7 @@ No script can lose a job, but a server can: a stream deleted by hand, evicted un
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import redis as redis_py
+from typing import Any
 
 from jobkit.keys import Keys
 from jobkit.ready import Streams
@@ -16,7 +15,7 @@ from jobkit.ready import Streams
 PAGE = 500
 
 
-def suspects(redis: redis_py.Redis, keys: Keys, store: Streams) -> Iterator[tuple[bytes, str]]:
+def suspects(redis: Any, keys: Keys, store: Streams) -> Iterator[tuple[bytes, str]]:
     """Yield (id, how far the store was read) for each record that may have lost its place.
 
     A job may move while this reads, so each suspect is looked at again by `adopt.lua`.
@@ -33,16 +32,14 @@ def suspects(redis: redis_py.Redis, keys: Keys, store: Streams) -> Iterator[tupl
     yield from _unplaced(redis, keys, page, held, seen)
 
 
-def _unplaced(
-    redis: redis_py.Redis, keys: Keys, ids: list[bytes], held: set[bytes], seen: str
-) -> Iterator[tuple[bytes, str]]:
+def _unplaced(redis: Any, keys: Keys, ids: list[bytes], held: set[bytes], seen: str) -> Iterator[tuple[bytes, str]]:
     pipe = redis.pipeline(transaction=False)
-    for id in ids:
-        pipe.hget(keys.job.encode() + id, "state")
-        pipe.zscore(keys.delayed, id)
+    for job_id in ids:
+        pipe.hget(keys.job.encode() + job_id, "state")
+        pipe.zscore(keys.delayed, job_id)
     answers = pipe.execute()
-    for id, state, score in zip(ids, answers[::2], answers[1::2], strict=True):
-        waiting = state is None and score is None and id not in held
-        skipped = state == b"cancelled" and id not in held
+    for job_id, state, score in zip(ids, answers[::2], answers[1::2], strict=True):
+        waiting = state is None and score is None and job_id not in held
+        skipped = state == b"cancelled" and job_id not in held
         if state == b"running" or waiting or skipped:
-            yield id, seen
+            yield job_id, seen

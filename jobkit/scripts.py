@@ -110,15 +110,16 @@ class _Bound:
             for source in sources:
                 lines += [
                     f"local function {source.name}(KEYS, ARGV)\n{source.text}\nend",
-                    f"done[#done + 1] = {source.name}({table(source.keys)}, {{unpack(ARGV, from + 1, from + ARGV[from])}})",
-                    "from = from + 1 + ARGV[from]",
+                    "local upto = from + ARGV[from]",
+                    f"done[#done + 1] = {source.name}({table(source.keys)}, {{unpack(ARGV, from + 1, upto)}})",
+                    "from = upto + 1",
                 ]
             lines.append("return done")
         self._text = "\n".join(lines)
         self._keys = (len(wanted), *(getattr(keys, key) for key in wanted))
         self._sha = hashlib.sha1(self._text.encode(), usedforsecurity=False).hexdigest()
 
-    def run(self, client: redis_py.Redis, arguments: list[Arg]) -> Any:
+    def run(self, client: Any, arguments: list[Arg]) -> Any:
         try:
             return client.execute_command("EVALSHA", self._sha, *self._keys, *arguments)
         except NoScriptError:  # a new server, a failover or SCRIPT FLUSH: it learns the script by this call

@@ -1,0 +1,193 @@
+"""Running claimed jobs, and telling the queue what came of each."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from random import Random
+from typing import NamedTuple, TypeVar
+
+from redis.exceptions import RedisError
+
+from jobkit.backoff import Backoff
+from jobkit.clock import to_ms
+from jobkit.errors import DelayError, JobError, Permanent, RetryAfter, RunTooLong, StaleClaim, UnknownTask
+from jobkit.heartbeat import Heartbeat
+from jobkit.job import Claim, State
+from jobkit.outcome import Outcome
+from jobkit.queue import Queue
+
+log = logging.getLogger("jobkit.worker")
+
+Handler = Callable[..., object]
+T = TypeVar("T")
+
+PAUSE = 0.2
+"""Seconds before the next try when Redis does not answer."""
+
+
+class Task(NamedTuple):
+    """A handler, and whether it reads the payload itself."""
+
+    handler: Handler
+    raw: bool
+
+
+class Runner:
+    """Runs the handlers of one worker; any number of its threads may do so at once.
+
+    `max_run` and `grace` are seconds, see `Worker`.
+    """
+
+    def __init__(
+        self, queue: Queue, name: str, *, backoff: Backoff, rng: Random, max_run: float | None, grace: float
+    ) -> None:
+        self.queue, self.name, self.backoff = queue, name, backoff
+        self._rng = rng
+        self.tasks: dict[str, Task] = {}
+        self.heartbeat = Heartbeat(queue, max_run, grace, self._overdue, self._hung)
+        self.hung = False
+        self.patience = 0.0
+        """Seconds for which a settling call is tried again when Redis does not answer."""
+
+    def run(
+        self, claims: list[Claim], stopping: Callable[[], bool] = lambda: False
+    ) -> tuple[list[Outcome], list[Claim]]:
+        """Run claimed jobs one after the other; settle what failed, and return it with what is done, to be acked.
+
+        Once `stopping`, the rest is given back uncharged.
+        """
+        self.heartbeat.hold(claims)
+        try:
+            return self._run(claims, stopping)
+        except BaseException:
+            self.heartbeat.drop(claims)  # what is not settled by now waits for its lease
+            raise
+
+    def _run(self, claims: list[Claim], stopping: Callable[[], bool]) -> tuple[list[Outcome], list[Claim]]:
+        outcomes: list[Outcome] = []
+        done: list[Claim] = []
+        for position, claim in enumerate(claims):
+            if stopping():
+                outcomes += self.give_back(claims[position:])
+                break
+            try:
+                error = self._call(claim)
+            except KeyboardInterrupt:  # a notebook's stop button: nobody is to wait for a lease
+                self.give_back(claims[position:])
+                self.ack(done)
+                raise
+            if error is None:
+                claim.state = State.DONE  # as far as this worker can tell
+                done.append(claim)
+            else:
+                outcomes.append(self._settle_failed(claim, error))
+        return outcomes, done
+
+    def _call(self, claim: Claim) -> BaseException | None:
+        """Run one handler; return what it raised."""
+        task = self.tasks.get(claim.task)
+        if task is None:
+            return UnknownTask(f"{self.name} has no task {claim.task!r}")
+        try:
+            if claim.stop is not None:  # news came while the job waited in its batch
+                claim.check()
+            args = {} if task.raw else claim.args
+            self.heartbeat.begin(claim)
+            try:
+                task.handler(claim, **args)
+            finally:
+                self.heartbeat.end(claim)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - it is the job's error, whatever it is
+            return error
+        return None
+
+    def _tell(self, claims: list[Claim], say: Callable[[], T]) -> T:
+        """Say something of these claims that may be said twice, until Redis answers.
+
+        Once its patience is over, the claims get no heartbeat any more: their leases run out, and
+        other workers have them.
+        """
+        clock = self.queue.clock
+        end = clock.monotonic() + self.patience
+        while True:
+            try:
+                return say()
+            except RedisError as error:
+                if clock.monotonic() >= end:
+                    self.heartbeat.drop(claims)
+                    raise
+                log.warning("%s cannot reach Redis (%s); it tries again", self.name, error)
+                clock.sleep(PAUSE)
+
+    def ack(self, done: list[Claim]) -> list[Outcome]:
+        """Ack what is done; returns the outcomes."""
+        return self.acked(done, self._tell(done, lambda: self.queue.each("ack", done)))
+
+    def acked(self, done: list[Claim], answers: list[str]) -> list[Outcome]:
+        """Note, and log, what the acks were answered: done, or stale."""
+        self.heartbeat.drop(done)
+        outcomes = []
+        for claim, answer in zip(done, answers, strict=True):
+            outcome = Outcome.of(claim, "done" if answer == "done" else "stale")
+            level = logging.INFO if outcome.became == "done" else logging.WARNING
+            log.log(level, "%s (%s)", outcome, claim.id)
+            outcomes.append(outcome)
+        return outcomes
+
+    def _settle_failed(self, claim: Claim, error: BaseException) -> Outcome:
+        if isinstance(error, RunTooLong) and claim.stop is RunTooLong:
+            return Outcome.of(claim, "overdue", error)  # the heartbeat settled it when its time was over
+        outcome = self._fail(claim, error)
+        self.heartbeat.drop([claim])
+        return outcome
+
+    def _fail(self, claim: Claim, error: BaseException) -> Outcome:
+        """Tell the queue, and the log, that a run failed."""
+        delay_ms, became = 0, "stale"
+        try:
+            if isinstance(error, UnknownTask):
+                state = self._tell([claim], lambda: self.queue.refuse(claim, error))
+            elif isinstance(error, (Permanent, JobError)):
+                state = self._tell([claim], lambda: self.queue.fail(claim, error, permanent=True))
+            else:
+                delay_ms = self._delay(claim, error)
+                state = self._tell([claim], lambda: self.queue.fail(claim, error, delay=delay_ms / 1000))
+            became = {State.SCHEDULED: "retry", State.DEAD: "dead", State.CANCELLED: "cancelled"}[state]
+        except StaleClaim as stale:
+            log.warning("%s", stale)
+        outcome = Outcome.of(claim, became, error, delay_ms)
+        log.log(logging.ERROR if became == "dead" else logging.WARNING, "%s (%s)", outcome, claim.id)
+        return outcome
+
+    def _delay(self, claim: Claim, error: BaseException) -> int:
+        """Ask the handler's own word first, then the policy. A broken policy must not lose the job."""
+        if isinstance(error, RetryAfter):
+            try:
+                return to_ms(error.seconds)  # type: ignore[arg-type]  # checked there
+            except DelayError as refused:
+                log.warning("%s of %s: %s; the backoff decides", type(error).__name__, claim.task, refused)
+        try:
+            return to_ms(self.backoff.delay(claim.attempt, self._rng) / 1000, "a backoff's delay")
+        except Exception:  # whatever it was: a job that fails must be settled
+            log.exception("the backoff failed; %s waits for one lease instead", claim.id)
+            return self.queue.lease_ms
+
+    def _overdue(self, claim: Claim) -> None:
+        """Settle a run whose time is over, while its handler may still hang (called by the heartbeat)."""
+        try:
+            self._fail(claim, RunTooLong(f"it ran longer than allowed, attempt {claim.attempt}"))
+        except Exception:  # Redis cannot be told: the lease runs out instead
+            log.exception("could not settle %s, whose time is over", claim.id)
+        self.heartbeat.drop([claim])
+
+    def _hung(self, claim: Claim) -> None:
+        """Give up on a handler that does not end: its thread can't be killed, so the process must go."""
+        log.critical("%s: the handler of %s does not end; the process should be replaced", self.name, claim.id)
+        self.hung = True
+
+    def give_back(self, claims: list[Claim]) -> list[Outcome]:
+        """Release claims, uncharged."""
+        answers = self._tell(claims, lambda: self.queue.each("release", claims))
+        self.heartbeat.drop(claims)
+        return [Outcome.of(claim, "released" if a == "ready" else a) for claim, a in zip(claims, answers, strict=True)]
