@@ -176,7 +176,7 @@ class Runner:
     def _overdue(self, claim: Claim) -> None:
         """Settle a run whose time is over, while its handler may still hang (called by the heartbeat)."""
         try:
-            self._fail(claim, RunTooLong(f"it ran longer than allowed, attempt {claim.attempt}"))
+            self._fail(claim, RunTooLong("its maximum run time is over"))
         except Exception:  # Redis cannot be told: the lease runs out instead
             log.exception("could not settle %s, whose time is over", claim.id)
         self.heartbeat.drop([claim])
