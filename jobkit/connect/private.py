@@ -20,6 +20,7 @@ import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import redis
 from redis.backoff import NoBackoff
@@ -35,6 +36,7 @@ from jobkit.errors import ServerUnavailable
 GUARD = Path(__file__).with_name("guard.py")
 PATIENCE = 10.0
 """Seconds that a server may take to answer after its start, and the guard to end it; 0.05 are usual."""
+KEEPS = ['save ""', "maxmemory-policy noeviction", "loglevel warning"]
 
 
 class PrivateServer:
@@ -52,7 +54,7 @@ class PrivateServer:
             raise ServerUnavailable(f"no Redis server to start: {why_none()}")
         self.folder, unix = _choose_folder(over)
         where = self._on_a_socket() if unix else self._on_loopback()
-        self._guard = self._start(program, [*where, *_settings(self.folder, appendonly=appendonly)])
+        self._guard = self._start(program, [*where, *KEEPS, f"appendonly {'yes' if appendonly else 'no'}"])
         _alive.add(self)
         try:
             told = self._answer()
@@ -98,13 +100,13 @@ class PrivateServer:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<{self.info}>"
+        return "<jobkit private server>"
 
     def _on_a_socket(self) -> list[str]:
         path = self.folder / "redis.sock"
         self._reach: dict[str, Any] = {"connection_class": redis.UnixDomainSocketConnection, "path": str(path)}
-        self._address = f"unix://{path}"
-        return ["port 0", f'unixsocket "{path}"', "unixsocketperm 700"]
+        self._address = f"unix://{quote(str(path))}"
+        return ["port 0", "unixsocket redis.sock", "unixsocketperm 700"]  # relative: the guard is in the folder
 
     def _on_loopback(self) -> list[str]:
         port, password = _free_port(), secrets.token_hex(16)
@@ -156,16 +158,6 @@ class PrivateServer:
         except OSError:
             lines = []
         return lines[-1] if lines else "its guard ended at once"
-
-
-def _settings(folder: Path, *, appendonly: bool) -> list[str]:
-    return [
-        f'dir "{folder}"',
-        'save ""',
-        f"appendonly {'yes' if appendonly else 'no'}",
-        "maxmemory-policy noeviction",
-        "loglevel warning",
-    ]
 
 
 def _choose_folder(over: str | None) -> tuple[Path, bool]:

@@ -1,0 +1,66 @@
+"""Servers for the tests: the fake on a VirtualClock, and one private real server per session.
+
+Where no real server can be had, the tests that need one are skipped, unless JOBKIT_REQUIRE_LIVE=1.
+"""
+
+import os
+import time
+
+import pytest
+
+from jobkit.clock import VirtualClock
+from jobkit.connect import PrivateServer
+from jobkit.connect.fake import FakeRedis
+from jobkit.errors import ServerUnavailable
+
+
+@pytest.fixture(scope="session")
+def live_server():
+    try:
+        server = PrivateServer()
+    except ServerUnavailable as error:
+        if os.environ.get("JOBKIT_REQUIRE_LIVE") == "1":
+            pytest.fail(f"JOBKIT_REQUIRE_LIVE=1, but {error}")
+        pytest.skip(str(error))
+    with server:
+        yield server
+
+
+@pytest.fixture
+def live(live_server):
+    """A client of the real server, which is empty."""
+    with live_server.client() as client:
+        client.flushall()
+        yield client
+
+
+@pytest.fixture
+def fake():
+    """A client of a fake of its own, on a VirtualClock."""
+    with FakeRedis(VirtualClock()).client() as client:
+        yield client
+
+
+@pytest.fixture(params=["fake", "live"])
+def redis(request):
+    """The test runs twice: on the fake, and on the real server."""
+    marker = request.node.get_closest_marker("live_only")
+    if request.param == "fake" and marker:
+        pytest.skip(f"live only: {marker.kwargs.get('reason') or marker.args[0]}")
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def eventually():
+    """Wait for a condition, with a deadline: `eventually(lambda: not folder.exists(), within=2)`."""
+
+    def wait(condition, within=5.0):
+        deadline = time.monotonic() + within
+        while True:
+            answer = condition()
+            if answer:
+                return answer
+            assert time.monotonic() < deadline, f"not within {within} s"
+            time.sleep(0.002)  # between two looks, never instead of one
+
+    return wait
