@@ -1,0 +1,15 @@
+"""Every picture of the kit: from jobkit import plot.
+
+    picture       the one function behind all: it demands a caption, and a twin in words and figures
+    attempts      a job's attempts on a line of time
+    delayed       a delayed set, and now
+
+Each returns a Picture, which shows itself in a notebook; `.save(path)` writes the PNG. Only this
+package imports matplotlib, and nothing imports this package: `import jobkit` stays light.
+"""
+
+from jobkit.plot.picture import Picture, picture
+from jobkit.plot.timeline import attempts
+from jobkit.plot.waiting import delayed
+
+__all__ = ["Picture", "attempts", "delayed", "picture"]
