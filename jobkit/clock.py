@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import math
 import random
 import time
 from collections.abc import Callable
@@ -33,9 +32,9 @@ def to_ms(value: Seconds, what: str = "delay", *, least: int = 0) -> int:
     """
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not number or not math.isfinite(seconds) or seconds > TEN_YEARS:
+    if not number or not float("-inf") < seconds <= TEN_YEARS:  # NaN is on neither side
         raise DelayError(
-            f"{what} must be a number of seconds between {least / 1000:g} and {TEN_YEARS} (ten years), got {value!r}"
+            f"{what} must be a number of seconds between {least / 1000:g} and {TEN_YEARS} (ten years), got {value!r:.99}"
         )
     ms = max(0, round(seconds * 1000))
     if ms < least:

@@ -28,6 +28,8 @@ class Run:
     claim: Claim
     thread: int
     deadline: float
+    timer: Timer | None
+    """On a virtual clock, what rings at the deadline."""
     overdue: bool = False
     """Its time was over, it was told so, and the deadline is now that of its grace."""
 
@@ -80,16 +82,21 @@ class Heartbeat:
     def begin(self, claim: Claim) -> None:
         """Note that a handler starts, in this thread: its maximum run time counts from now."""
         if self._max_run is not None:
-            deadline = self._queue.clock.monotonic() + self._max_run
+            clock, timer = self._queue.clock, None
+            if isinstance(clock, VirtualClock):
+                timer = clock.every(max(1, round(self._max_run * 1000)), self._look_at_the_time)
             with self._lock:
-                self._runs[claim.token] = Run(claim, threading.get_ident(), deadline)
+                here, deadline = threading.get_ident(), clock.monotonic() + self._max_run
+                self._runs[claim.token] = Run(claim, here, deadline, timer)
                 self._lock.notify()
 
     def end(self, claim: Claim) -> None:
         """Note that the handler is back."""
         if self._max_run is not None:
             with self._lock:
-                self._runs.pop(claim.token, None)
+                run = self._runs.pop(claim.token, None)
+                if run is not None and run.timer is not None:
+                    run.timer.cancel()
 
     def _begin(self) -> None:
         clock = self._queue.clock
@@ -142,10 +149,6 @@ class Heartbeat:
             for run in late:
                 run.overdue, run.deadline = True, now + self._grace
                 run.claim.stop = RunTooLong
-                if run.thread != here:
-                    # Under the lock: the handler's thread passes through `end`, which waits for it,
-                    # so that the exception finds it in the handler or there, and nowhere later.
-                    _raise_in(run.thread, RunTooLong)
             for run in hung:
                 del self._runs[run.claim.token]
         for run in hung:
@@ -154,6 +157,11 @@ class Heartbeat:
             self._overdue(run.claim)
             if run.thread == here:
                 run.claim.check()  # a timer runs inside the handler's own sleep: raise there
+            with self._lock:
+                # Under the lock: the handler's thread passes through `end`, which waits for it, so
+                # that the exception finds it in the handler or there, and nowhere later.
+                if run.claim.token in self._runs:
+                    _raise_in(run.thread, RunTooLong)
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:

@@ -26,7 +26,7 @@ class Event:
     attempt: int
     """Which run it was; 0 where it was none."""
     outcome: str
-    """done, retry, dead, cancelled, recovered, released, adopted, requeued; running for the present run."""
+    """done, retry, dead, cancelled, recovered, released, requeued; running for the present run."""
     delay_ms: int = 0
     """How long the job waits until it is due again, after a retry or a requeue."""
     error: Mapping[str, str] = field(default_factory=dict)
@@ -47,10 +47,18 @@ def describe(error: BaseException | str) -> bytes:
         trace = "".join(traceback.format_exception(error))
         detail = {
             "type": type(error).__name__,
-            "message": str(error)[:MESSAGE_CHARS],
+            "message": said(error)[:MESSAGE_CHARS],
             "traceback": trace if len(trace) <= TRACEBACK_CHARS else "...\n" + trace[-TRACEBACK_CHARS:],
         }
     return json.dumps(detail, ensure_ascii=True).encode()
+
+
+def said(error: BaseException) -> str:
+    """Return the message of an error, even of one that cannot say it."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - whatever __str__ raises, the job must be settled
+        return "<str() failed>"
 
 
 def parse(line: bytes) -> Event:

@@ -151,10 +151,11 @@ def encode(args: Mapping[str, Any] | bytes | None) -> bytes:
     elif isinstance(args, (bytes, bytearray, memoryview)):
         payload = bytes(args)
     elif isinstance(args, Mapping):
-        if not all(isinstance(key, str) for key in args):
-            raise JobError(f"a payload's keys are the handler's argument names, so text; got {list(args)!r}")
         try:
+            _check_keys(args)
             payload = json.dumps(dict(args), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        except JobError:
+            raise
         except (TypeError, ValueError, RecursionError) as error:
             raise JobError(f"a payload is what JSON can say, or bytes: {error}") from None
     else:
@@ -162,6 +163,19 @@ def encode(args: Mapping[str, Any] | bytes | None) -> bytes:
     if len(payload) > PAYLOAD_BYTES:
         raise JobError(f"a payload has at most {PAYLOAD_BYTES} bytes, got {len(payload)}: submit a name for it")
     return payload
+
+
+def _check_keys(value: object) -> None:
+    """JSON would turn the key 1 into "1", and {1: a, "1": b} into one of the two, without a word."""
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise JobError(f"a payload's keys are text, so that JSON keeps them as they are; got {list(value)!r:.300}")
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return
+    for part in value:
+        if isinstance(part, (Mapping, list, tuple)):
+            _check_keys(part)
 
 
 def decode(payload: bytes) -> dict[str, Any]:
@@ -177,11 +191,16 @@ def decode(payload: bytes) -> dict[str, Any]:
     return args
 
 
-def check_id(value: str) -> str:
-    """Return the id of a job, or raise JobError: text of 1 to 200 bytes in UTF-8, any characters."""
+def check_text(value: str, what: str) -> str:
+    """Return a name, or raise JobError: text of 1 to 200 bytes in UTF-8, any characters."""
     try:
         if isinstance(value, str) and 1 <= len(value.encode()) <= ID_BYTES:
             return value
     except UnicodeEncodeError:
         pass
-    raise JobError(f"an id is text of 1 to {ID_BYTES} bytes in UTF-8, got {value!r:.300}")
+    raise JobError(f"{what} is text of 1 to {ID_BYTES} bytes in UTF-8, got {value!r:.300}")
+
+
+def check_id(value: str) -> str:
+    """Return the id of a job, or raise JobError, as `check_text`."""
+    return check_text(value, "an id")

@@ -51,8 +51,10 @@ class Keys:
     bell: str = field(init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.queue, str) or not self.queue or len(self.queue.encode()) > NAME_BYTES:
-            raise ConfigError(f"a queue's name is text of 1 to {NAME_BYTES} bytes, got {self.queue!r}")
+        text = isinstance(self.queue, str) and isinstance(self.prefix, str)
+        bytes_of_name = self.queue.encode("utf-8", "replace") if text else b""
+        if not 1 <= len(bytes_of_name) <= NAME_BYTES or bytes_of_name.decode() != self.queue:
+            raise ConfigError(f"a queue's name is text of 1 to {NAME_BYTES} bytes in UTF-8, got {self.queue!r:.300}")
         if "{" in self.queue or "}" in self.queue:
             raise ConfigError(f"a queue's name has no braces: they mark the hash tag, got {self.queue!r}")
         if "{" in self.prefix or "}" in self.prefix:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobkit.clock import spoken
+from jobkit.history import said
 from jobkit.job import Claim
 
 
@@ -26,7 +27,7 @@ class Outcome:
     @classmethod
     def of(cls, claim: Claim, became: str, error: BaseException | None = None, delay_ms: int = 0) -> Outcome:
         """Describe the run of a claim."""
-        what = "" if error is None else f"{type(error).__name__}: {error}".removesuffix(": ")
+        what = "" if error is None else f"{type(error).__name__}: {said(error)}".removesuffix(": ")
         return cls(claim.id, claim.task, claim.attempt, became, what, delay_ms)
 
     def __str__(self) -> str:

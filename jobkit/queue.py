@@ -25,11 +25,14 @@ from jobkit.answers import Counts, DeadLetter, Promoted, Recovered, Submitted
 from jobkit.clock import Clock, Seconds, new_rng, to_ms
 from jobkit.connect import check_client, without_retries
 from jobkit.errors import JobError, StaleClaim, UnknownJob, WrongState
-from jobkit.job import Claim, Job, State, check_id
+from jobkit.job import Claim, Job, State, check_id, check_text
 from jobkit.keys import Keys
 from jobkit.ready import Streams
 from jobkit.scripts import Scripts
 from jobkit.submission import MOST_ATTEMPTS, New, whole
+
+MOST = 1000
+"""The largest limit: Redis serves nobody else while a script runs, so each is kept short."""
 
 CHUNK = 500
 """Jobs in one call of a script: `submit_many` and `requeue` make as many calls as they need."""
@@ -124,9 +127,8 @@ class Queue:
             flat = [value for row in chunk for value in row]
             answers = self._scripts.call(self.redis, "submit", *flat, nonce=nonce)
             for row, answer in zip(chunk, answers, strict=True):
-                created = answer == b"created"
-                state = (State.READY if row[1] == "+0" else State.SCHEDULED) if created else State(answer.decode())
-                submitted.append(Submitted(row[0], created, state))
+                made, state = answer.decode().split()
+                submitted.append(Submitted(row[0], made == "created", State(state)))
         return submitted
 
     def _fresh_id(self) -> str:
@@ -137,7 +139,7 @@ class Queue:
 
     def promote(self, limit: int = 100) -> Promoted:
         """Move up to `limit` due jobs to the ready store."""
-        moved = 0
+        moved, limit = 0, _limit(limit)
         if self._promote is not None:
             moved = len(list(self._promote(self.redis, self.keys, limit)))
             if moved:
@@ -147,7 +149,7 @@ class Queue:
 
     def recover(self, limit: int = 100) -> Recovered:
         """Take back up to `limit` jobs whose lease is over; those at their last attempt are buried."""
-        ready, dead, cursor = 0, 0, b""
+        ready, dead, cursor, limit = 0, 0, b"", _limit(limit)
         while True:
             more, buried, cursor = self._scripts.call(self.redis, "recover", limit=limit - ready - dead, cursor=cursor)
             ready, dead = ready + more, dead + buried
@@ -169,17 +171,19 @@ class Queue:
 
     def ack_and_claim(self, done: list[Claim], worker: str, limit: int = 1) -> tuple[list[str], list[Claim]]:
         """Ack what is done, and claim the next, in one step; returns an answer per ack (as `each`), and the claims."""
-        ids = []
+        ids: list[bytes] = []
+        check_text(worker, "a worker's name")
+        answers = self.each("ack", done[:-CHUNK])
+        done, limit = done[-CHUNK:], _limit(limit)
         if self._take is not None:
             ids = [i if isinstance(i, bytes) else i.encode() for i in self._take(self.redis, self.keys, limit)]
+            if not ids:
+                return answers + self.each("ack", done), []
         take: dict[str, Any] = {"worker": worker, "limit": limit}
-        answers: list[str] = []
         while True:
             if done:
                 acks, reply = self._scripts.together(self._once, ("ack", _pairs(done), {}), ("claim", ids, take))
-                answers, done = [answer.decode() for answer in acks], []
-            elif self._take is not None and not ids:
-                return answers, []
+                answers, done = answers + [answer.decode() for answer in acks], []
             else:
                 reply = self._scripts.call(self._once, "claim", *ids, **take)
             claims = [Claim.of_reply(fields, worker) for fields in reply[2:]]
@@ -215,11 +219,13 @@ class Queue:
         return State(self._one("release", claim))
 
     def each(self, verb: str, claims: list[Claim]) -> list[str]:
-        """Run `ack`, `extend` or `release` for many claims of one worker in one step; returns an answer for each."""
-        if not claims:
-            return []
-        named: dict[str, str] = {"worker": claims[0].worker} if verb == "extend" else {}
-        return [answer.decode() for answer in self._scripts.call(self.redis, verb, *_pairs(claims), **named)]
+        """Run `ack`, `extend` or `release` for many claims of one worker, 500 in one step; returns the answers."""
+        answers: list[str] = []
+        for start in range(0, len(claims), CHUNK):
+            chunk = claims[start : start + CHUNK]
+            named: dict[str, str] = {"worker": chunk[0].worker} if verb == "extend" else {}
+            answers += [answer.decode() for answer in self._scripts.call(self.redis, verb, *_pairs(chunk), **named)]
+        return answers
 
     def _one(self, verb: str, claim: Claim) -> str:
         answer = self.each(verb, [claim])[0]
@@ -266,7 +272,7 @@ class Queue:
 
     def dead(self, limit: int = 20, offset: int = 0) -> list[DeadLetter]:
         """List dead letters, the newest first."""
-        return deadletters.page(self.redis, self.keys, limit, offset)
+        return deadletters.page(self.redis, self.keys, _limit(limit), whole(offset, "offset", 0, 10**9))
 
     def requeue(self, *ids: str, over: Seconds = 0) -> dict[str, str]:
         """Give dead letters another life, spread evenly over `over` seconds; without ids, all of them.
@@ -297,18 +303,25 @@ class Queue:
             if not wanted and (ids or gone < CHUNK):
                 return dropped
 
-    def tidy(self) -> None:
-        """Drop dead letters past their age, and forget the names of workers that are gone; a scheduler does it."""
-        self._scripts.call(self.redis, "tidy", idle_ms=max(2 * self.lease_ms, 60_000), limit=CHUNK)
+    def tidy(self, idle: Seconds | None = None) -> None:
+        """Drop dead letters past their age, and forget workers that hold nothing and were idle so long.
+
+        `idle` is seconds, by default two leases, at least a minute. A scheduler does it each minute.
+        """
+        idle_ms = max(2 * self.lease_ms, 60_000) if idle is None else to_ms(idle, "idle")
+        self._scripts.call(self.redis, "tidy", idle_ms=idle_ms, limit=CHUNK)
 
     def repair(self) -> list[str]:
         """Find jobs that no structure holds (a stream was deleted, or evicted) and make them ready again.
 
-        Reads every record by SCAN: not for each minute. Returns their ids.
+        One at its last attempt is buried, as `recover` would. Reads every record by SCAN: not for
+        each minute. Returns the ids of what was found.
         """
         lost = repair.suspects(self.redis, self.keys, self.store)
         return [
-            id.decode() for id, seen in lost if self._scripts.call(self.redis, "adopt", id=id, seen=seen) == b"adopted"
+            id.decode()
+            for id, seen in lost
+            if self._scripts.call(self.redis, "adopt", id=id, seen=seen) in {b"recovered", b"dead"}
         ]
 
 
@@ -320,8 +333,10 @@ def _pairs(claims: list[Claim]) -> list[str | int]:
     return [value for claim in claims for value in (claim.id, claim.token)]
 
 
+def _limit(value: object) -> int:
+    return whole(value, "limit", 1, MOST)
+
+
 def _stale(claim: Claim, verb: str, answer: str) -> str:
-    why = "another claim is newer, or its lease ran out"
-    if answer != "stale":
-        why = f"this claim settled it before: {answer}"
+    why = "another claim is newer, its lease ran out, or it is settled" if answer == "stale" else answer
     return f"{verb} of {claim.id!r} with token {claim.token} refused: {why}"

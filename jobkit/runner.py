@@ -46,6 +46,7 @@ class Runner:
         self._rng = rng
         self.tasks: dict[str, Task] = {}
         self.heartbeat = Heartbeat(queue, max_run, grace, self._overdue, self._hung)
+        self._late: dict[int, Outcome] = {}
         self.hung = False
         self.patience = 0.0
         """Seconds for which a settling call is tried again when Redis does not answer."""
@@ -137,7 +138,7 @@ class Runner:
 
     def _settle_failed(self, claim: Claim, error: BaseException) -> Outcome:
         if isinstance(error, RunTooLong) and claim.stop is RunTooLong:
-            return Outcome.of(claim, "overdue", error)  # the heartbeat settled it when its time was over
+            return self._late.pop(claim.token)  # the heartbeat settled it when its time was over
         outcome = self._fail(claim, error)
         self.heartbeat.drop([claim])
         return outcome
@@ -175,8 +176,10 @@ class Runner:
 
     def _overdue(self, claim: Claim) -> None:
         """Settle a run whose time is over, while its handler may still hang (called by the heartbeat)."""
+        error = RunTooLong("its maximum run time is over")
+        self._late[claim.token] = Outcome.of(claim, "stale", error)
         try:
-            self._fail(claim, RunTooLong("its maximum run time is over"))
+            self._late[claim.token] = self._fail(claim, error)
         except Exception:  # Redis cannot be told: the lease runs out instead
             log.exception("could not settle %s, whose time is over", claim.id)
         self.heartbeat.drop([claim])

@@ -2,8 +2,8 @@
 
 The header comment of a file is its signature: `-- KEYS[1] delayed ...`, `-- ARGV[2] limit ...`,
 `-- ARGV[3..] ids ...` for a rest of any length. A wrong or missing name raises TypeError, as it
-would for a Python function. Before each verb the loader puts `shared.lua` and the prelude of the
-ready store, so that a verb is written once for all stores.
+would for a Python function. Before each verb the loader puts the prelude of the ready store and
+`shared.lua`, so that a verb is written once for all stores.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Bound:
         def table(keys: tuple[str, ...]) -> str:
             return "{" + ", ".join(f"KEYS[{at[key]}]" for key in keys) + "}"
 
-        lines = [load("shared").text, f"local STORE = {table(store.keys)}", store.text]
+        lines = [f"local STORE = {table(store.keys)}", store.text, load("shared").text]
         if len(sources) == 1:
             lines.append(sources[0].text)
         else:

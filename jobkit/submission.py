@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from jobkit.clock import Seconds, moment_ms, to_ms
 from jobkit.errors import JobError
-from jobkit.job import check_id, encode
+from jobkit.job import check_id, check_text, encode
 
-TASK_CHARS = 200
 MOST_ATTEMPTS = 1000
 
 Row = tuple[str, str, str, bytes, int, int, str]
@@ -35,18 +34,16 @@ class New(NamedTuple):
         `fresh_id` and `max_attempts` serve where the job names none; `now` (ms) only says what is
         plausible. Raises JobError or DelayError.
         """
-        if not isinstance(self.task, str) or not 0 < len(self.task) <= TASK_CHARS:
-            raise JobError(f"a task is the name of a handler, 1 to {TASK_CHARS} characters, got {self.task!r:.300}")
         if self.at is not None and self.delay != 0:
             raise JobError("a job has a delay or an `at`, not both")
         return (
             fresh_id if self.id is None else check_id(self.id),
             f"+{to_ms(self.delay)}" if self.at is None else str(moment_ms(self.at, now)),
-            self.task,
+            check_text(self.task, "a task"),
             encode(self.args),
             max_attempts if self.max_attempts is None else whole(self.max_attempts, "max_attempts", 1, MOST_ATTEMPTS),
             whole(self.priority, "priority", 0, 9),
-            "" if self.entity is None else check_id(self.entity),
+            "" if self.entity is None else check_text(self.entity, "an entity"),
         )
 
 

@@ -20,26 +20,24 @@ local id, token, delay_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local record, t = job .. id, now()
 
 local f = read(record, 'state', 'token', 'settled', 'entry', 'attempt', 'max', 'started', 'cancel')
-local mine, answer = held(f, token)
+local mine, answer = held(f, token, 'fail')
 if not mine then return answer end
 
+local last = delay_ms < 0 or tonumber(f.attempt) >= tonumber(f.max or 5)
+answer = f.cancel and 'cancelled' or last and 'dead' or 'retry'
 drop({f.entry})
 if delay_ms == -2 then redis.call('HINCRBY', record, 'attempt', -1) end
+redis.call('HSET', record, 'settled', token .. ' fail ' .. answer)
+remember(record, ARGV[5], f.started, t, f.attempt, answer, delay_ms, ARGV[4])
 
-if f.cancel then
-  answer = 'cancelled'
+if answer == 'cancelled' then
   set_cancelled(totals, record, t, ARGV[6])
-elseif delay_ms < 0 or tonumber(f.attempt) >= tonumber(f.max or 5) then
-  answer = 'dead'
+elseif answer == 'dead' then
   bury(dead, totals, job, id, t, ARGV[7], ARGV[8])
 else
-  answer = 'retry'
   redis.call('HDEL', record, 'state')
   redis.call('HSET', record, 'run_at', t + delay_ms, 'ended', t)
   schedule(delayed, bell, id, t + delay_ms)
   redis.call('HINCRBY', totals, 'retried', 1)
 end
-
-redis.call('HSET', record, 'settled', token .. ' ' .. answer)
-remember(record, ARGV[5], f.started, t, f.attempt, answer, delay_ms, ARGV[4])
 return answer

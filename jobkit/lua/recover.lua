@@ -14,34 +14,22 @@
 -- returns {recovered, buried, cursor}   cursor: '' when all leases were looked at
 
 local dead, totals, job, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local to = {dead = dead, totals = totals, job = job, history = ARGV[4], retention_ms = ARGV[5], dead_max = ARGV[6],
+  dead_ms = ARGV[7]}
 local t, recovered, buried, entries = now(), 0, 0, {}
 local late, cursor = expired(ARGV[1], tonumber(ARGV[2]), ARGV[3]) -- entry, id, entry, id, ...
 
 for i = 1, #late, 2 do
   local entry, id = late[i], late[i + 1]
-  local record = job .. id
-  local f = read(record, 'state', 'entry', 'attempt', 'max', 'started', 'cancel', 'worker')
+  local f = read(job .. id, 'state', 'entry', 'attempt', 'max', 'started', 'cancel', 'worker')
   entries[#entries + 1] = entry
   if f.state == 'running' and f.entry == entry then
-    local outcome = 'recovered'
-    if f.cancel then
-      outcome = 'cancelled'
-      set_cancelled(totals, record, t, ARGV[5])
-    elseif tonumber(f.attempt) >= tonumber(f.max or 5) then
-      outcome, buried = 'dead', buried + 1
-      bury(dead, totals, job, id, t, ARGV[6], ARGV[7])
-    else
-      recovered = recovered + 1
-      redis.call('HDEL', record, 'state')
-      push(id, true) -- alone: if it killed its worker, it takes no other job along
-    end
-    remember(record, ARGV[4], f.started, t, f.attempt, outcome, 0, 'lease expired, held by ' .. (f.worker or '?'))
+    local outcome = take_back(id, f, t, to, 'lease expired, held by ' .. f.worker)
+    if outcome == 'recovered' then recovered = recovered + 1 end
+    if outcome == 'dead' then buried = buried + 1 end
   end
 end
 
 drop(entries)
-if recovered > 0 then
-  redis.call('HINCRBY', totals, 'recovered', recovered)
-  redis.call('PUBLISH', bell, 'ready')
-end
+if recovered > 0 then redis.call('PUBLISH', bell, 'ready') end
 return {recovered, buried, cursor}

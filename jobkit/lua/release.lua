@@ -15,7 +15,7 @@ for i = 3, #ARGV, 2 do
   local id, token = ARGV[i], ARGV[i + 1]
   local record = job .. id
   local f = read(record, 'state', 'token', 'settled', 'entry', 'attempt', 'started', 'cancel')
-  local mine, answer = held(f, token)
+  local mine, answer = held(f, token, 'release')
   if mine then
     drop({f.entry})
     redis.call('HINCRBY', record, 'attempt', -1)
@@ -28,7 +28,7 @@ for i = 3, #ARGV, 2 do
       push(id)
       redis.call('HINCRBY', totals, 'released', 1)
     end
-    redis.call('HSET', record, 'settled', token .. ' ' .. answer)
+    redis.call('HSET', record, 'settled', token .. ' release ' .. answer)
     remember(record, ARGV[1], f.started, t, f.attempt, 'released', 0, '')
   end
   answers[#answers + 1] = answer

@@ -5,12 +5,12 @@ local function now() -- Redis TIME, in ms: the only clock that decides
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Is this token the newest claim of a running job? If not, the answer: what the same call was told
+-- Is this token the newest claim of a running job? If not, the answer: what the same verb was told
 -- before (its reply was lost, it asks again), or 'stale'.
-local function held(fields, token)
+local function held(fields, token, verb)
   if fields.state == 'running' and fields.token == token then return true end
-  local settled, answer = string.match(fields.settled or '', '^(%d+) (%a+)$')
-  return false, settled == token and answer or 'stale'
+  local settled, by, answer = string.match(fields.settled or '', '^(%d+) (%a+) (%a+)$')
+  return false, settled == token and by == verb and answer or 'stale'
 end
 
 local function read(record, ...)
@@ -48,6 +48,7 @@ local function prune(dead, totals, job, max, age_ms, limit)
   return #out
 end
 
+-- The last thing that is done to a record: burying one letter may drop it, or another, for good.
 local function bury(dead, totals, job, id, at, max, age_ms)
   redis.call('HSET', job .. id, 'state', 'dead', 'ended', at)
   redis.call('ZADD', dead, at, id)
@@ -59,4 +60,26 @@ local function set_cancelled(totals, record, at, retention_ms)
   redis.call('HSET', record, 'state', 'cancelled', 'ended', at)
   redis.call('PEXPIRE', record, retention_ms)
   redis.call('HINCRBY', totals, 'cancelled', 1)
+end
+
+-- A job whose worker is lost: ready again, but handed out alone, since it may have killed it; dead
+-- if that was its last attempt; cancelled if that was asked for. `to`: the keys and limits.
+local function take_back(id, f, at, to, why)
+  local record, outcome = to.job .. id, 'recovered'
+  if f.cancel then
+    outcome = 'cancelled'
+  elseif tonumber(f.attempt or 0) >= tonumber(f.max or 5) then
+    outcome = 'dead'
+  end
+  remember(record, to.history, f.started, at, f.attempt, outcome, 0, why)
+  if outcome == 'cancelled' then
+    set_cancelled(to.totals, record, at, to.retention_ms)
+  elseif outcome == 'dead' then
+    bury(to.dead, to.totals, to.job, id, at, to.dead_max, to.dead_ms)
+  else
+    redis.call('HDEL', record, 'state')
+    push(id, true)
+    redis.call('HINCRBY', to.totals, 'recovered', 1)
+  end
+  return outcome
 end

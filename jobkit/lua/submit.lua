@@ -8,8 +8,8 @@
 -- ARGV[1] nonce             of this call; '' if all its ids are fresh and so say the same
 -- ARGV[2..] jobs            seven each: id, when, task, args, max, priority, entity
 --                           when: '+ms' from now, or ms since the epoch; '' for no entity
--- returns per job           'created' (also if this very call is sent again), or the state of the
---                           job that has the id: 'scheduled', 'ready', 'running', 'done', ...
+-- returns per job           'created <state>' (also if this very call is sent again), or
+--                           'exists <state>': scheduled, ready, running, done, dead or cancelled
 
 local delayed, totals, job, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local nonce, t = ARGV[1], now()
@@ -27,25 +27,25 @@ local function create(id, when, task, args, max, priority, entity)
   if nonce ~= '' then redis.call('HSET', job .. id, 'nonce', nonce) end
   if priority ~= '0' then redis.call('HSET', job .. id, 'priority', priority) end
   if entity ~= '' then redis.call('HSET', job .. id, 'entity', entity) end
+  created = created + 1
   if at <= t then
     push(id)
     ready = true
-  else
-    redis.call('ZADD', delayed, at, id)
-    earliest = math.min(earliest or at, at)
+    return 'ready'
   end
-  created = created + 1
+  redis.call('ZADD', delayed, at, id)
+  earliest = math.min(earliest or at, at)
+  return 'scheduled'
 end
 
 for i = 2, #ARGV, 7 do
   local id = ARGV[i]
   if redis.call('EXISTS', job .. id) == 0 then
-    create(unpack(ARGV, i, i + 6))
-    answers[#answers + 1] = 'created'
+    answers[#answers + 1] = 'created ' .. create(unpack(ARGV, i, i + 6))
   elseif nonce == '' or redis.call('HGET', job .. id, 'nonce') == nonce then
-    answers[#answers + 1] = 'created'
+    answers[#answers + 1] = 'created ' .. state(id)
   else
-    answers[#answers + 1] = state(id)
+    answers[#answers + 1] = 'exists ' .. state(id)
   end
 end
 

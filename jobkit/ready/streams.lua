@@ -90,7 +90,7 @@ local function sizes() -- how many are ready, how many are running
     local held_here = pending(stream)
     waiting, running = waiting + redis.call('XLEN', stream) - held_here, running + held_here
   end
-  return waiting, running
+  return math.max(0, waiting), running -- below 0 if somebody trimmed the stream
 end
 
 local function holds(entry) -- is it pending still?

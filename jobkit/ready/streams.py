@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import redis as redis_py
+from typing import Any
 
 from jobkit.keys import Keys
 from jobkit.scripts import Source, load
@@ -25,7 +25,7 @@ class Streams:
         """The Lua prelude."""
         return load("streams", "jobkit.ready")
 
-    def scan(self, redis: redis_py.Redis, keys: Keys) -> tuple[set[bytes], str]:
+    def scan(self, redis: Any, keys: Keys) -> tuple[set[bytes], str]:
         """Return the ids of all jobs in the store, and how far was read (for `adopt.lua`)."""
         ids: set[bytes] = set()
         seen = []
