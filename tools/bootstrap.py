@@ -92,8 +92,8 @@ def locked(what: str) -> str:
     text = (LOCKS / f"{what}.txt").read_text()
     if sys.platform != "linux" or platform.libc_ver()[0] == "glibc":
         return text
-    entries = re.split(r"\n(?=\w)", text)
-    return "\n".join(entry for entry in entries if not entry.startswith(SERVERS)) + "\n"
+    entries = re.split(r"^(?=\w)", text, flags=re.MULTILINE)
+    return "".join(entry for entry in entries if not entry.startswith(SERVERS))
 
 
 def base_python() -> str:

@@ -20,15 +20,17 @@ QUIET = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "
 @click.argument("name", default="00")
 @click.option("--port", default=8888, show_default=True, help="First port to try; the next free one is taken.")
 @click.option("--browser/--no-browser", default=None, help="Open a browser [default: where there is a display].")
-def command(name: str, port: int, browser: bool | None) -> None:
+@click.option("--notebooks", "folder", type=click.Path(path_type=Path, file_okay=False), hidden=True,
+              default=notebooks.FOLDER)  # fmt: skip
+def command(name: str, port: int, browser: bool | None, folder: Path) -> None:
     """Open the notebooks in JupyterLab, at the one of this number: the start page, unless you say.
 
     It listens on this machine alone and asks for the token in the address that it prints. Ctrl-C ends it.
     """
-    page = notebooks.find((name,))[0]
+    page = notebooks.find((name,), folder=folder.resolve())[0]
     place = notebooks.settle()
     connect()  # which says what the notebooks will find; each of them starts its own
-    trust(notebooks.find())
+    trust(notebooks.find(folder=folder))
     settings = place / "config" / "labconfig"
     settings.mkdir(exist_ok=True)
     (settings / "default_setting_overrides.json").write_text(json.dumps(QUIET, indent=1))
@@ -39,7 +41,9 @@ def command(name: str, port: int, browser: bool | None) -> None:
         "ServerApp.allow_root": os.geteuid() == 0,
         "ServerApp.open_browser": has_display() if browser is None else browser,
         "ServerApp.answer_yes": True,
-        "ServerApp.log_level": "WARNING",
+        "ServerApp.log_level": "WARN",
+        "LabApp.log_level": "WARN",
+        "LabApp.extension_manager": "readonly",  # the other one asks a package index
         "LabApp.default_url": f"/lab/tree/{page.parent.name}/{page.name}",
     }
     from jupyterlab.labapp import LabApp

@@ -8,30 +8,37 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 
 from jobkit.cli import notebooks
 from jobkit.errors import ConfigError
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 """A live widget's view is not stored: without its kernel it shows an error, and each slider has a picture beside it."""
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 
 
 @click.command
 @click.argument("names", nargs=-1, metavar="[NN]...")
 @click.option("--check", is_flag=True, help="Run nothing: only say which notebooks are out of step with their source.")
-def command(names: tuple[str, ...], check: bool) -> None:
+@click.option("--notebooks", "folder", type=click.Path(path_type=Path, file_okay=False), hidden=True,
+              default=notebooks.FOLDER)  # fmt: skip
+def command(names: tuple[str, ...], check: bool, folder: Path) -> None:
     """Run the sources of these numbers, or all of them, and store the notebooks with their outputs.
 
     A cell that raises without the tag `raises-exception`, or an output that names a folder of this
     machine, is not stored: exit status 1.
     """
-    sources = notebooks.find(names, suffix=".py")
+    sources = notebooks.find(names, folder=folder, suffix=".py")
     notebooks.settle()
     verdicts = {source.stem: out_of_step(source) if check else store(source) for source in sources}
     for name, problem in verdicts.items():
@@ -51,6 +58,7 @@ def store(source: Path) -> str:
             cell.outputs = [tidy(output) for output in cell.outputs if WIDGET not in output.get("data", {})]
             if names := places_named(cell):
                 return f"cell {cell.execution_count}: its output names a folder of this machine, {names[0]}"
+    notebook.metadata = from_dict(METADATA)  # the kernel put its version there
     notebooks.write(notebook, source.with_suffix(".ipynb"))
     return ""
 
@@ -74,8 +82,7 @@ def load(source: Path) -> NotebookNode:
     except ImportError:
         raise ConfigError("jupytext is missing here; `make notebooks` brings it") from None
     notebook: NotebookNode = jupytext.read(source, fmt="py:percent")
-    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-    notebook.metadata = NotebookNode({"kernelspec": kernel, "language_info": {"name": "python"}})
+    notebook.metadata = from_dict(METADATA)
     seen: dict[str, int] = {}
     for cell in notebook.cells:
         digest = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
@@ -86,12 +93,13 @@ def load(source: Path) -> NotebookNode:
 
 
 def tidy(output: NotebookNode) -> NotebookNode:
-    """Take out of an output what would differ on the next machine: the project's folder, the kernel's number."""
-    root = f"{notebooks.FOLDER.parent}/"
+    """Take out of an output what would differ on the next machine: where files lie, the kernel's number."""
+    paths = sysconfig.get_paths()
+    places = "|".join(re.escape(f"{place}/") for place in (paths["purelib"], paths["stdlib"], notebooks.FOLDER.parent))
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
-            return re.sub(r"\S*/ipykernel_\d+/\d+\.py", "<cell>", value.replace(root, ""))
+            return re.sub(r"\S*/ipykernel_\d+/\d+\.py", "<cell>", re.sub(places, "", value))
         if isinstance(value, list):
             return [clean(item) for item in value]
         if isinstance(value, dict):

@@ -1,0 +1,97 @@
+"""Notebooks are stored with their outputs, from a source that stays in step with them."""
+
+import os
+
+import nbformat
+import pytest
+
+from jobkit.cli import notebooks
+from jobkit.cli.notebooks import FOLDER
+from jobkit.cli.store import out_of_step, store
+
+SOURCE = """# %% [markdown]
+# # A lesson
+
+# %%
+print("hello")
+
+# %% tags=["raises-exception"]
+1 / 0
+
+# %%
+print("hello")
+"""
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    """A place for a source, and Jupyter settled in the project for as long as the test takes."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    notebooks.settle()
+    return tmp_path / "01_lesson.py"
+
+
+def stored(source):
+    return nbformat.read(source.with_suffix(".ipynb"), as_version=4)
+
+
+def test_stored_with_outputs_and_nothing_of_this_machine(source):
+    source.write_text(SOURCE)
+    assert out_of_step(source) == "not stored yet: make notebooks"
+    assert store(source) == ""
+    notebook = stored(source)
+    nbformat.validate(notebook)
+    assert [cell.cell_type for cell in notebook.cells] == ["markdown", "code", "code", "code"]
+    assert notebook.cells[1].outputs[0].text == "hello\n"
+    assert notebook.cells[2].outputs[0].ename == "ZeroDivisionError"
+    assert len({cell.id for cell in notebook.cells}) == 4
+    assert notebook.metadata == {
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    first = source.with_suffix(".ipynb").read_bytes()
+    store(source)
+    assert source.with_suffix(".ipynb").read_bytes() == first, "stored again, nothing differs"
+    assert out_of_step(source) == ""
+    source.write_text(SOURCE.replace("A lesson", "Another lesson"))
+    assert out_of_step(source) == "out of step with 01_lesson.py: make notebooks"
+
+
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [
+        ("raise ValueError('unplanned')", "cell 1: ValueError: unplanned"),
+        ("import tempfile; print(tempfile.gettempdir() + '/x')", "cell 1: its output names a folder of this machine, "),
+        ("import sys; print(sys.base_prefix + '/x')", "cell 1: its output names a folder of this machine, "),
+    ],
+)
+def test_what_is_not_stored(source, cell, problem):
+    source.write_text(f"# %%\n{cell}\n")
+    assert store(source).startswith(problem)
+    assert not source.with_suffix(".ipynb").exists()
+
+
+def test_widgets_are_left_to_their_pictures(source):
+    source.write_text("# %%\nimport ipywidgets\nprint('static')\nipywidgets.IntSlider()\n")
+    assert store(source) == ""
+    assert [output.output_type for output in stored(source).cells[0].outputs] == ["stream"]
+
+
+def test_tracebacks_name_files_as_the_project_does(source):
+    source.write_text('# %% tags=["raises-exception"]\nimport json, jobkit\njobkit.Table("soon")\n')
+    assert store(source) == ""
+    assert "jobkit/backoff.py" in "".join(stored(source).cells[0].outputs[0].traceback)
+
+
+def test_the_command_says_what_became_of_each(tmp_path, run):
+    (tmp_path / "01_lesson.py").write_text(SOURCE)
+    (tmp_path / "02_fails.py").write_text("# %%\n1 / 0\n")
+    status, out, _ = run("store", "--notebooks", tmp_path)
+    assert status == 1
+    assert out.split(maxsplit=3) == ["01_lesson", "stored", "02_fails", "cell 1: ZeroDivisionError: division by zero\n"]
+    assert run("store", "1", "--check", "--notebooks", tmp_path)[:2] == (0, f"{'01_lesson':<32}in step\n")
+
+
+@pytest.mark.parametrize("name", sorted({path.stem for path in FOLDER.glob("[0-9][0-9]_*") if path.is_file()}))
+def test_the_kits_own_notebooks_are_in_step(name):
+    assert out_of_step(FOLDER / f"{name}.py") == ""
