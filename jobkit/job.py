@@ -82,6 +82,11 @@ class Job:
         )
 
     @property
+    def idempotency_key(self) -> str:
+        """The same for every run of this job, and of no other: hand it to the API that the handler calls."""
+        return f"{self.id}-{self.created}"
+
+    @property
     def args(self) -> dict[str, Any]:
         """The payload as the keyword arguments that were submitted. Raises JobError if it is no JSON object."""
         return decode(self.payload)

@@ -46,6 +46,8 @@ class Runner:
         self._rng = rng
         self.tasks: dict[str, Task] = {}
         self.heartbeat = Heartbeat(queue, max_run, grace, self._overdue, self._hung)
+        self.journal: Callable[[str, Claim], None] | None = None
+        """Called with "start" and "end" around each run of a handler."""
         self._late: dict[int, Outcome] = {}
         self.hung = False
         self.patience = 0.0
@@ -96,9 +98,13 @@ class Runner:
             args = {} if task.raw else claim.args
             self.heartbeat.begin(claim)
             try:
+                if self.journal is not None:
+                    self.journal("start", claim)
                 task.handler(claim, **args)
             finally:
                 self.heartbeat.end(claim)
+                if self.journal is not None:
+                    self.journal("end", claim)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it is the job's error, whatever it is
             return error
         return None

@@ -13,6 +13,7 @@ from typing import Any, overload
 from jobkit.backoff import Backoff, Exponential
 from jobkit.clock import Seconds, new_rng, to_ms
 from jobkit.errors import ConfigError
+from jobkit.job import check_text
 from jobkit.loop import Loop
 from jobkit.outcome import Outcomes
 from jobkit.queue import Queue
@@ -60,6 +61,10 @@ class Worker:
 
     def __repr__(self) -> str:
         return f"Worker({self.name!r} on {self.queue!r}, tasks: {', '.join(self.runner.tasks) or 'none'})"
+
+    def rename(self, name: str) -> None:
+        """Work under another name: of many processes that load the same worker, each needs its own."""
+        self.name = self.runner.name = check_text(name, "a worker's name")
 
     @property
     def hung(self) -> bool:
