@@ -4,14 +4,26 @@ Where no real server can be had, the tests that need one are skipped, unless JOB
 """
 
 import os
+import sys
 import time
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from jobkit.clock import VirtualClock
 from jobkit.connect import PrivateServer
 from jobkit.connect.fake import FakeRedis
 from jobkit.errors import ServerUnavailable
+
+sys.path.insert(0, str(Path(__file__).parent))  # for tests/support
+pytest.register_assert_rewrite("support")
+
+# The machine may be busy: no deadlines. `make test` is the same each time; look further with
+# ARGS="--hypothesis-profile=explore".
+settings.register_profile("repeat", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=2000)
+settings.load_profile("repeat")
 
 
 @pytest.fixture(scope="session")
