@@ -12,39 +12,15 @@ def receipt(job, to):
 
 queue.submit("receipt", {"to": "ada@example.org"}, delay=5)
 worker.drain()
+
+The names that it offers stand in `__init__.pyi`: its table of contents. Each is imported when it is
+first used, so that `jobkit --help` does not load Redis, nor a queue matplotlib.
 """
 
 import logging
 
-from jobkit.answers import Counts, DeadLetter, Promoted, Recovered, Submitted
-from jobkit.backoff import Backoff, Decorrelated, Exponential, Table, additive, equal, full, none, proportional
-from jobkit.clock import Clock, VirtualClock, new_rng
-from jobkit.connect import connect
-from jobkit.errors import (
-    BackoffError,
-    Cancelled,
-    ConfigError,
-    DelayError,
-    JobError,
-    JobkitError,
-    LeaseLost,
-    Permanent,
-    RetryAfter,
-    RunTooLong,
-    ServerUnavailable,
-    StaleClaim,
-    UnknownJob,
-    UnknownTask,
-    UnsafeServer,
-    WrongState,
-)
-from jobkit.history import Event
-from jobkit.job import Claim, Job, State
-from jobkit.outcome import Outcome
-from jobkit.queue import Queue
-from jobkit.ready import Streams
-from jobkit.scheduler import Scheduler
-from jobkit.submission import New
-from jobkit.worker import Worker
+import lazy_loader
 
-logging.getLogger("jobkit").addHandler(logging.NullHandler())  # silent until asked: see jobkit.show_log
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+logging.getLogger("jobkit").addHandler(logging.NullHandler())  # silent until asked: see show_log

@@ -7,7 +7,6 @@ settles by itself. While there is work, an ack and the next claim are one step o
 from __future__ import annotations
 
 import contextlib
-import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -24,8 +23,6 @@ from jobkit.runner import PAUSE
 if TYPE_CHECKING:
     from jobkit.worker import Worker
 
-log = logging.getLogger("jobkit.worker")
-
 
 class Loop:
     """One `run` of a worker."""
@@ -37,7 +34,9 @@ class Loop:
             raise ConfigError(f"threads is a whole number from 1 to 1000, got {threads!r}")
         self._worker, self._runner = worker, worker.runner
         self._queue, self._clock = worker.queue, worker.queue.clock
+        self._log = worker.runner.log
         self._stopping = threading.Event()
+        self._hurry = threading.Event()
         self._news = threading.Condition()
         self._rings = 0
         self._threads = [
@@ -45,7 +44,9 @@ class Loop:
         ]
 
     def stop(self) -> None:
-        """Claim no more. The main thread sees it within a quarter of a second."""
+        """Claim no more; the main thread sees it within a quarter of a second. Said twice: wait for nobody."""
+        if self._stopping.is_set():
+            self._hurry.set()
         self._stopping.set()
 
     def run(self) -> None:
@@ -55,7 +56,7 @@ class Loop:
         with _signals(self):
             for thread in self._threads:
                 thread.start()
-            log.info("%s runs, %d handler threads", worker.name, len(self._threads))
+            self._log.info("runs, %d handler threads", len(self._threads))
             try:
                 while not self._stopping.is_set() and not worker.hung:
                     wait = scheduler.safe_tick() if scheduler else FLOOR
@@ -86,10 +87,10 @@ class Loop:
             except RunTooLong:  # it was meant for a handler that had just ended
                 continue
             except RedisError as error:
-                log.warning("%s cannot reach Redis (%s); it tries again", self._worker.name, error)
+                self._log.warning("cannot reach Redis (%s); it tries again", error)
                 self._stopping.wait(PAUSE)
-            except Exception:  # a fault of the kit must not end the thread
-                log.exception("%s: an error in the loop; it goes on", self._worker.name)
+            except Exception:  # noqa: BLE001 - a fault of the kit must not end the thread
+                self._log.exception("an error in the loop; it goes on")
                 self._stopping.wait(PAUSE)
 
     def _sleep(self, rings: int) -> None:
@@ -117,18 +118,22 @@ class Loop:
         """Wait for the handlers, then give back what they still hold, uncharged."""
         self._stopping.set()
         self._ring()
-        end = self._clock.monotonic() + self._worker.grace
+        grace, end = self._worker.grace, self._clock.monotonic() + self._worker.grace
+        running = len(self._runner.heartbeat.held())
+        if running:
+            self._log.info("stops; it waits up to %g s for %d jobs", grace, running)
         for thread in self._threads:
-            thread.join(max(0.0, end - self._clock.monotonic()))
+            while thread.is_alive() and self._clock.monotonic() < end and not self._hurry.is_set():
+                thread.join(0.1)
         held = self._runner.heartbeat.held()
         finished = [claim for claim in held if claim.state is State.DONE]
         left = [claim for claim in held if claim.state is not State.DONE]
         if left:
-            log.warning("%s gives back %d jobs that still run", self._worker.name, len(left))
+            self._log.warning("gives back %d jobs that still run", len(left))
         with contextlib.suppress(RedisError):  # their leases run out instead
             self._runner.ack(finished)
             self._runner.give_back(left)
-        log.info("%s has stopped", self._worker.name)
+        self._log.info("has stopped")
 
 
 @contextlib.contextmanager

@@ -44,7 +44,9 @@ Piece = Callable[[redis_py.Redis, Keys, int], Iterable[str | bytes]]
 class Queue:
     """A queue of delayed jobs on Redis.
 
-    `lease`, `retention` (of the records of finished jobs) and `dead_age` are seconds.
+    `lease`, `retention` (of the records of finished jobs) and `dead_age` are seconds. These settings
+    are not kept on the server: all processes of a queue must name the same ones, its schedulers
+    above all, since whoever recovers judges by its own `lease`.
     `promote=` and `take=` replace a piece by a lesson's own (see `Piece`). `rng` makes ids and
     nonces; seed it, and they repeat. Raises ConfigError for a client that cannot work.
     """
@@ -133,7 +135,7 @@ class Queue:
 
     def _fresh_id(self) -> str:
         """Return 72 random bits as 12 characters: two of a billion live jobs meet once in 10,000 such queues."""
-        return base64.urlsafe_b64encode(self._rng.getrandbits(72).to_bytes(9, "big")).decode()
+        return base64.b64encode(self._rng.getrandbits(72).to_bytes(9, "big"), altchars=b"_.").decode()
 
     # -- the scheduler's two ---------------------------------------------------
 
@@ -277,7 +279,7 @@ class Queue:
     def requeue(self, *ids: str, over: Seconds = 0) -> dict[str, str]:
         """Give dead letters another life, spread evenly over `over` seconds; without ids, all of them.
 
-        Payload and history stay, attempts start anew. Returns an answer per id: 'scheduled', the
+        Payload and history stay, attempts start anew. Returns an answer per id: 'requeued', the
         state of a job that is not dead, or 'missing'.
         """
         wanted = [check_id(id) for id in ids] or deadletters.ids(self.redis, self.keys)

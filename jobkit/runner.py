@@ -43,6 +43,7 @@ class Runner:
         self, queue: Queue, name: str, *, backoff: Backoff, rng: Random, max_run: float | None, grace: float
     ) -> None:
         self.queue, self.name, self.backoff = queue, name, backoff
+        self.log = logging.LoggerAdapter(log, {"worker": name})
         self._rng = rng
         self.tasks: dict[str, Task] = {}
         self.heartbeat = Heartbeat(queue, max_run, grace, self._overdue, self._hung)
@@ -52,6 +53,10 @@ class Runner:
         self.hung = False
         self.patience = 0.0
         """Seconds for which a settling call is tried again when Redis does not answer."""
+
+    def rename(self, name: str) -> None:
+        """Claim and log under another name."""
+        self.name, self.log = name, logging.LoggerAdapter(log, {"worker": name})
 
     def run(
         self, claims: list[Claim], stopping: Callable[[], bool] = lambda: False
@@ -124,7 +129,7 @@ class Runner:
                 if clock.monotonic() >= end:
                     self.heartbeat.drop(claims)
                     raise
-                log.warning("%s cannot reach Redis (%s); it tries again", self.name, error)
+                self.log.warning("cannot reach Redis (%s); it tries again", error)
                 clock.sleep(PAUSE)
 
     def ack(self, done: list[Claim]) -> list[Outcome]:
@@ -138,7 +143,7 @@ class Runner:
         for claim, answer in zip(done, answers, strict=True):
             outcome = Outcome.of(claim, "done" if answer == "done" else "stale")
             level = logging.INFO if outcome.became == "done" else logging.WARNING
-            log.log(level, "%s (%s)", outcome, claim.id)
+            self.log.log(level, "%s (%s)", outcome, claim.id)
             outcomes.append(outcome)
         return outcomes
 
@@ -162,9 +167,9 @@ class Runner:
                 state = self._tell([claim], lambda: self.queue.fail(claim, error, delay=delay_ms / 1000))
             became = {State.SCHEDULED: "retry", State.DEAD: "dead", State.CANCELLED: "cancelled"}[state]
         except StaleClaim as stale:
-            log.warning("%s", stale)
+            self.log.warning("%s", stale)
         outcome = Outcome.of(claim, became, error, delay_ms)
-        log.log(logging.ERROR if became == "dead" else logging.WARNING, "%s (%s)", outcome, claim.id)
+        self.log.log(logging.ERROR if became == "dead" else logging.WARNING, "%s (%s)", outcome, claim.id)
         return outcome
 
     def _delay(self, claim: Claim, error: BaseException) -> int:
@@ -173,11 +178,11 @@ class Runner:
             try:
                 return to_ms(error.seconds)  # type: ignore[arg-type]  # checked there
             except DelayError as refused:
-                log.warning("%s of %s: %s; the backoff decides", type(error).__name__, claim.task, refused)
+                self.log.warning("%s of %s: %s; the backoff decides", type(error).__name__, claim.task, refused)
         try:
             return to_ms(self.backoff.delay(claim.attempt, self._rng) / 1000, "a backoff's delay")
         except Exception:  # whatever it was: a job that fails must be settled
-            log.exception("the backoff failed; %s waits for one lease instead", claim.id)
+            self.log.exception("the backoff failed; %s waits for one lease instead", claim.id)
             return self.queue.lease_ms
 
     def _overdue(self, claim: Claim) -> None:
@@ -187,12 +192,12 @@ class Runner:
         try:
             self._late[claim.token] = self._fail(claim, error)
         except Exception:  # Redis cannot be told: the lease runs out instead
-            log.exception("could not settle %s, whose time is over", claim.id)
+            self.log.exception("could not settle %s, whose time is over", claim.id)
         self.heartbeat.drop([claim])
 
     def _hung(self, claim: Claim) -> None:
         """Give up on a handler that does not end: its thread can't be killed, so the process must go."""
-        log.critical("%s: the handler of %s does not end; the process should be replaced", self.name, claim.id)
+        self.log.critical("the handler of %s does not end; the process should be replaced", claim.id)
         self.hung = True
 
     def give_back(self, claims: list[Claim]) -> list[Outcome]:

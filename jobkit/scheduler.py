@@ -11,6 +11,8 @@ import logging
 import threading
 from typing import NamedTuple
 
+from redis.exceptions import RedisError
+
 from jobkit.bell import FLOOR, Bell
 from jobkit.clock import Seconds, to_ms
 from jobkit.errors import ConfigError
@@ -89,6 +91,9 @@ class Scheduler:
         """Tick lightly, whatever happens; return how long to sleep, in seconds."""
         try:
             tick = self.tick_lightly()
+        except RedisError as error:
+            log.warning("the scheduler of %s cannot reach Redis (%s); it tries again", self.queue.name, error)
+            return min(1.0, self._floor)
         except Exception:  # whatever it was, a loop that ended would leave every delayed job waiting
             log.exception("a tick of %s failed; the next one tries again", self.queue.name)
             return min(1.0, self._floor)

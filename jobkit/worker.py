@@ -64,7 +64,8 @@ class Worker:
 
     def rename(self, name: str) -> None:
         """Work under another name: of many processes that load the same worker, each needs its own."""
-        self.name = self.runner.name = check_text(name, "a worker's name")
+        self.name = check_text(name, "a worker's name")
+        self.runner.rename(name)
 
     @property
     def hung(self) -> bool:

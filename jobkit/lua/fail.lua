@@ -26,7 +26,10 @@ if not mine then return answer end
 local last = delay_ms < 0 or tonumber(f.attempt) >= tonumber(f.max or 5)
 answer = f.cancel and 'cancelled' or last and 'dead' or 'retry'
 drop({f.entry})
-if delay_ms == -2 then redis.call('HINCRBY', record, 'attempt', -1) end
+if delay_ms == -2 then
+  redis.call('HINCRBY', record, 'attempt', -1)
+  f.attempt = 0
+end
 redis.call('HSET', record, 'settled', token .. ' fail ' .. answer)
 remember(record, ARGV[5], f.started, t, f.attempt, answer, delay_ms, ARGV[4])
 

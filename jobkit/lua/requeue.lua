@@ -8,7 +8,7 @@
 -- ARGV[1] nonce             of this call
 -- ARGV[2] history           how many events of a job are kept
 -- ARGV[3..] letters         two each: id, delay_ms
--- returns per letter 'scheduled' (also if this very call is sent again), the state of a job that is
+-- returns per letter 'requeued' (also if this very call is sent again), the state of a job that is
 --                   not dead, or 'missing' (the record is gone; the letter is struck off)
 
 local delayed, dead, totals, job, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -23,7 +23,7 @@ for i = 3, #ARGV, 2 do
     answer = 'missing'
     redis.call('ZREM', dead, id)
   elseif f.state == 'dead' then
-    answer = 'scheduled'
+    answer = 'requeued'
     redis.call('ZREM', dead, id)
     redis.call('HDEL', record, 'state', 'attempt', 'cancel')
     redis.call('HSET', record, 'run_at', t + delay_ms, 'replay', ARGV[1])
@@ -32,7 +32,7 @@ for i = 3, #ARGV, 2 do
     redis.call('HINCRBY', totals, 'requeued', 1)
     remember(record, ARGV[2], t, t, 0, 'requeued', delay_ms, '')
   elseif f.replay == ARGV[1] then
-    answer = 'scheduled'
+    answer = 'requeued'
   end
   answers[#answers + 1] = answer
 end

@@ -1,0 +1,73 @@
+"""What `import jobkit as jk` offers; each name is imported when it is first used."""
+
+# The queue and who works on it
+from .connect import connect as connect
+from .queue import Queue as Queue
+from .submission import New as New
+from .ready import Streams as Streams
+from .worker import Worker as Worker
+from .scheduler import Scheduler as Scheduler
+from .once import (
+    effect_key as effect_key,
+    once as once,
+)
+from .logs import show_log as show_log
+
+# What they answer
+from .answers import (
+    Counts as Counts,
+    DeadLetter as DeadLetter,
+    Promoted as Promoted,
+    Recovered as Recovered,
+    Submitted as Submitted,
+)
+from .job import (
+    Claim as Claim,
+    Job as Job,
+    State as State,
+)
+from .history import Event as Event
+from .outcome import Outcome as Outcome
+
+# When to try again
+from .backoff import (
+    Backoff as Backoff,
+    Decorrelated as Decorrelated,
+    Exponential as Exponential,
+    Table as Table,
+    additive as additive,
+    equal as equal,
+    full as full,
+    none as none,
+    proportional as proportional,
+)
+
+# Time and chance
+from .clock import (
+    Clock as Clock,
+    VirtualClock as VirtualClock,
+    new_rng as new_rng,
+)
+
+# What goes wrong
+from .errors import (
+    BackoffError as BackoffError,
+    Cancelled as Cancelled,
+    ConfigError as ConfigError,
+    DelayError as DelayError,
+    JobError as JobError,
+    JobkitError as JobkitError,
+    LeaseLost as LeaseLost,
+    Permanent as Permanent,
+    RetryAfter as RetryAfter,
+    RunTooLong as RunTooLong,
+    ServerUnavailable as ServerUnavailable,
+    StaleClaim as StaleClaim,
+    UnknownJob as UnknownJob,
+    UnknownTask as UnknownTask,
+    UnsafeServer as UnsafeServer,
+    WrongState as WrongState,
+)
+
+# Pictures
+from . import plot as plot
