@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Any, TextIO
 
 from jobkit.errors import ConfigError
 
@@ -17,7 +16,6 @@ NAME = "jobkit.show_log"
 """Of the handler: by it a second call finds the first one's, even after this module was reloaded."""
 
 logger = logging.getLogger("jobkit")
-logger.addHandler(logging.NullHandler())
 
 
 def show_log(level: str | int = "INFO", *, who: str = "") -> None:
@@ -44,20 +42,19 @@ def _number(level: object) -> int:
     return int(getattr(logging, name))
 
 
-class Here(logging.StreamHandler[TextIO]):
+class Here(logging.Handler):
     """Writes to stdout in a notebook, where stderr is a red box, else to stderr: whatever they are at the time."""
 
-    def __init__(self) -> None:
-        logging.Handler.__init__(self)  # not StreamHandler's: it would keep today's stream
-
-    @property
-    def stream(self) -> Any:
-        """The stream of the moment."""
-        return sys.stdout if "ipykernel" in sys.modules else sys.stderr
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record; a log that fails must not end what it tells of."""
+        try:
+            print(self.format(record), file=sys.stdout if "ipykernel" in sys.modules else sys.stderr, flush=True)
+        except Exception:  # noqa: BLE001 - as every handler of the stdlib does
+            self.handleError(record)
 
 
 class Line(logging.Formatter):
-    """One line: time, who, what. `who` is the record's `worker`, or else its thread.
+    """One line: time, who, what. `who` is the record's `worker`, else this formatter's, else the thread.
 
     A traceback follows on lines of its own. Control characters, as a job's id may hold them, are
     escaped: nothing that is logged can look like another line.
@@ -67,19 +64,15 @@ class Line(logging.Formatter):
     default_msec_format = "%s.%03d"
 
     def __init__(self, who: str = "") -> None:
-        super().__init__("%(asctime)s  %(who)s  %(message)s")
+        super().__init__()
         self._who = who
 
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        """Fill in who it was."""
+    def format(self, record: logging.LogRecord) -> str:
+        """Turn a record into its line, and its traceback into more of them."""
         thread = (record.threadName or "?").replace("MainThread", "main").removeprefix("jobkit-")
-        record.who = f"{getattr(record, 'worker', self._who or thread):9}"
-        record.message = plain(record.message)
-        return super().formatMessage(record)
-
-    def formatException(self, ei: Any) -> str:
-        """Format a traceback, whose message may hold anything."""
-        return "\n".join(map(plain, super().formatException(ei).split("\n")))
+        who = getattr(record, "worker", self._who or thread)
+        trace = self.formatException(record.exc_info).split("\n") if record.exc_info else []
+        return "\n".join(map(plain, [f"{self.formatTime(record)}  {who:9}  {record.getMessage()}", *trace]))
 
 
 def plain(text: str) -> str:

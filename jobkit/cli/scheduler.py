@@ -1,0 +1,54 @@
+"""`jobkit scheduler`: a process that moves due jobs and recovers lost ones, for workers that don't."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from types import FrameType
+
+import click
+
+from jobkit.cli.common import listen, loudness, opened, server
+from jobkit.scheduler import Scheduler
+
+log = logging.getLogger("jobkit.scheduler")
+
+
+@click.command
+@click.argument("queue")
+@server
+@click.option("--floor", default=2.0, show_default=True, metavar="SECONDS", help="Longest sleep, if no bell rings.")
+@click.option("--lease", default=30.0, show_default=True, metavar="SECONDS", help="As the workers' Queue has it.")
+@click.option("--dead-max", default=10_000, show_default=True, metavar="N", help="As the workers' Queue has it.")
+@click.option("--dead-age", default=30 * 86_400.0, metavar="SECONDS",
+              help="As the workers' Queue has it.  [default: 30 days]")  # fmt: skip
+@loudness
+def command(
+    queue: str,
+    url: str | None,
+    prefix: str | None,
+    floor: float,
+    lease: float,
+    dead_max: int,
+    dead_age: float,
+    level: str | None,
+) -> None:
+    """Make the due jobs of QUEUE ready and take back lost ones, until SIGTERM or Ctrl-C.
+
+    A worker does this beside its work unless it has scheduler=None. More than one scheduler does no harm.
+    --lease must be that of the workers: with a shorter one, this process takes running jobs away from them.
+    """
+    listen(level, who="scheduler")
+    with opened(queue, url, prefix, lease=lease, dead_max=dead_max, dead_age=dead_age) as q:
+        scheduler = Scheduler(q, floor=floor)
+
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            scheduler.stop()
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            scheduler.run()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    log.info("scheduler of %s has stopped", queue)
