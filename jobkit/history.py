@@ -44,7 +44,10 @@ def describe(error: BaseException | str) -> bytes:
     if isinstance(error, str):
         detail = {"message": error[:MESSAGE_CHARS]}
     else:
-        trace = "".join(traceback.format_exception(error))
+        frames = error.__traceback__
+        if frames is not None and frames.tb_frame.f_globals.get("__name__") == "jobkit.runner":
+            frames = frames.tb_next  # the handler's own frames are the news
+        trace = "".join(traceback.format_exception(type(error), error, frames))
         detail = {
             "type": type(error).__name__,
             "message": said(error)[:MESSAGE_CHARS],

@@ -20,7 +20,7 @@ local f = read(record, 'task', 'state', 'entry', 'started', 'attempt', 'max', 'c
 local running = f.state == 'running'
 
 if not f.task or f.state == 'done' or f.state == 'dead' then return 'kept' end
-if running and holds(f.entry) then return 'kept' end
+if running and holds(f.entry, id) then return 'kept' end
 if not running and (redis.call('ZSCORE', delayed, id) or arrived(id, ARGV[2])) then return 'kept' end
 if f.state == 'cancelled' then
   redis.call('PEXPIRE', record, ARGV[4])

@@ -21,7 +21,7 @@ for i = 3, #ARGV, 2 do
   local answer = f.state or (redis.call('ZSCORE', delayed, id) and 'scheduled' or 'ready')
   if not f.task then
     answer = 'missing'
-    redis.call('ZREM', dead, id)
+    if redis.call('ZREM', dead, id) == 1 then redis.call('HINCRBY', totals, 'dropped', 1) end
   elseif f.state == 'dead' then
     answer = 'requeued'
     redis.call('ZREM', dead, id)

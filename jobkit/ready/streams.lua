@@ -93,10 +93,12 @@ local function sizes() -- how many are ready, how many are running
   return math.max(0, waiting), running -- below 0 if somebody trimmed the stream
 end
 
-local function holds(entry) -- is it pending still?
+local function holds(entry, job_id) -- is it pending still, and the job's?
   local stream, id = split(entry or '')
   local got = stream and redis.pcall('XPENDING', stream, GROUP, id, id, 1)
-  return got and not got.err and #got > 0
+  if not got or got.err or #got == 0 then return false end
+  local found = redis.call('XRANGE', stream, id, id)[1] -- ids repeat if a stream is deleted and made anew in one ms
+  return found and found[2][2] == job_id
 end
 
 -- Did the job come in after what the caller has read? `seen` is 'last-ready-id last-alone-id'.

@@ -1,0 +1,125 @@
+"""One campaign, on a server of its own, from the first submit to the last count."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from jobkit.chaos.plan import LEASE, QUEUE, Plan, Report
+from jobkit.clock import Clock, new_rng
+from jobkit.connect import PrivateServer
+from jobkit.errors import JobkitError
+from jobkit.once import effect_key
+from jobkit.processes import Crew
+from jobkit.queue import Queue
+from jobkit.submission import New
+
+
+def campaign(plan: Plan, progress: Callable[[int], object] | None = None) -> Report:
+    """Run a campaign; `progress` is told how many jobs are settled. Raises ServerUnavailable without a server."""
+    os.environ[LEASE] = str(plan.lease)
+    with PrivateServer(appendonly=plan.restarts > 0) as server:
+        queue = Queue(server.client(), QUEUE, lease=plan.lease, max_attempts=100, retention=86_400)
+        with Crew(server.client(), "jobkit.chaos.shop:worker", plan.workers) as crew:
+            run = _Campaign(plan, server, queue, crew)
+            queue.submit_many(run.jobs)
+            run.strike(progress or (lambda _settled: None))
+            crew.stop()
+            return run.books()
+
+
+class _Campaign:
+    def __init__(self, plan: Plan, server: PrivateServer, queue: Queue, crew: Crew) -> None:
+        self.plan, self._server, self._queue, self._crew = plan, server, queue, crew
+        self._rng, self._clock = new_rng(plan.seed), Clock()
+        self._hit: list[tuple[int, list[str]]] = []
+        """Of each kill: when (ms), and the jobs whose handlers it hit."""
+        self.jobs = [self._job(n) for n in range(plan.jobs)]
+
+    def _job(self, n: int) -> New:
+        draw = self._rng.randint
+        work = {"before": draw(5, 40), "after": draw(0, 10), "failures": int(self._rng.random() < 0.1)}
+        return New("order", work, delay=self._rng.choice((0, 0, 0, self._rng.random())), id=f"order-{n}")
+
+    def strike(self, progress: Callable[[int], object]) -> None:
+        """Kill and restart, evenly over the progress, until all is settled, or nothing moves any more."""
+        blows = [self._kill] * self.plan.kills + [self._server.restart] * self.plan.restarts
+        self._rng.shuffle(blows)
+        every = self.plan.jobs / (len(blows) + 1)
+        struck, settled, moved = 0, 0, self._clock.monotonic()
+        while settled < self.plan.jobs or struck < len(blows):
+            counts = _asked(self._queue.counts)
+            before, settled = settled, counts.totals.get("done", 0) + counts.dead
+            if settled != before:
+                moved = self._clock.monotonic()
+                progress(settled)
+            if struck < len(blows) and settled >= every * struck:
+                self._clock.sleep(self._rng.random() * 0.05)
+                blows[struck]()
+                struck += 1
+            elif self._clock.monotonic() - moved > self.plan.patience:
+                return
+            self._clock.sleep(0.005)
+
+    def _kill(self) -> None:
+        """Kill a worker as soon as it is at work, within a second, and start another in its place."""
+        name = self._rng.choice(sorted(self._crew.running))
+        end = self._clock.monotonic() + 1
+        while not self._at_work(name) and self._clock.monotonic() < end:
+            self._clock.sleep(0.002)
+        self._crew.kill(name)
+        self._hit.append((self._crew.killed[-1][0], self._at_work(name)))
+        self._crew.start()
+
+    def _at_work(self, name: str) -> list[str]:
+        """Return the jobs whose handlers have begun in a worker and not ended."""
+        begun: Counter[str] = Counter()
+        for mark in self._crew.marks():
+            if mark.worker == name:
+                begun[mark.id] += 1 if mark.what == "start" else -1
+        return [job for job, runs in begun.items() if runs > 0]
+
+    def books(self) -> Report:
+        """Count, after the last kill, what Redis and the journal hold."""
+        plan, counts = self.plan, _asked(self._queue.counts)
+        done = counts.totals.get("done", 0)
+        keys = [effect_key(self._queue, str(job.id)) for job in self.jobs]
+        effects = [int(times or 0) for times in _asked(lambda: self._queue.redis.mget(keys))]
+        starts = [mark for mark in self._crew.marks() if mark.what == "start"]
+        planned = sum(job.args["failures"] for job in self.jobs if isinstance(job.args, dict))
+        return Report(
+            submitted=counts.totals.get("submitted", 0),
+            done=done,
+            dead=counts.dead,
+            lost=plan.jobs - done - counts.dead,
+            runs=len(starts),
+            extra_runs=len(starts) - len({mark.id for mark in starts}) - planned,
+            double_effects=sum(times > 1 for times in effects),
+            missing_effects=max(0, done - sum(times > 0 for times in effects)),
+            kills=len(self._hit),
+            kills_in_flight=sum(bool(jobs) for _, jobs in self._hit),
+            restarts=plan.restarts,
+            slowest_recovery_s=max(
+                (self._until_next_start(job, at) for at, jobs in self._hit for job in jobs), default=0
+            )
+            / 1000,
+        )
+
+    def _until_next_start(self, job: str, at: int) -> int:
+        later = [mark.at for mark in self._crew.marks() if mark.id == job and mark.what == "start" and mark.at >= at]
+        return min(later, default=at) - at
+
+
+def _asked(question: Callable[[], Any]) -> Any:
+    """Ask a server that may be starting again."""
+    clock = Clock()
+    for _ in range(100):
+        try:
+            return question()
+        except RedisError:
+            clock.sleep(0.1)
+    raise JobkitError("the campaign's server did not come back within 10 s")

@@ -1,0 +1,69 @@
+"""What a campaign is to do, and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jobkit.errors import ConfigError
+
+QUEUE = "chaos"
+LEASE = "JOBKIT_CHAOS_LEASE"
+"""The environment variable that tells the workers the lease."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many of what. Times are seconds; equal seeds give equal jobs, and kills at the same progress."""
+
+    workers: int = 3
+    jobs: int = 500
+    kills: int = 20
+    restarts: int = 0
+    seed: int = 1
+    lease: float = 2.0
+    patience: float = 60.0
+    """How long nothing may happen before the campaign gives up; what is then not done is lost."""
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("workers", 1, 64),
+            ("jobs", 1, 1_000_000),
+            ("kills", 0, 10_000),
+            ("restarts", 0, 100),
+        ):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ConfigError(f"{name} is a number from {least} to {most}, got {value}")
+        if self.kills + self.restarts > self.jobs:
+            raise ConfigError("each kill and each restart needs a job of its own to interrupt: take more jobs")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was left. `holds` is the verdict."""
+
+    submitted: int
+    done: int
+    dead: int
+    lost: int
+    """submitted - done - dead: the one number that must be 0."""
+    runs: int
+    extra_runs: int
+    """Runs begun, less the jobs that were begun at all, less the failures that were planned."""
+    double_effects: int
+    """Jobs whose effect stands in Redis more than once."""
+    missing_effects: int
+    """Jobs that are done, without their effect."""
+    kills: int
+    kills_in_flight: int
+    """Kills that hit a worker with a handler at work; the others prove nothing."""
+    restarts: int
+    slowest_recovery_s: float
+    """The longest time from a kill to the next start of a job that it hit."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was lost, no effect missing or doubled, and the kills hit something."""
+        return (
+            self.lost == self.double_effects == self.missing_effects == 0 and self.kills_in_flight >= 0.9 * self.kills
+        )

@@ -1,0 +1,138 @@
+"""Real worker processes, to be watched and killed: from a notebook, or by the chaos campaign.
+
+A worker process imports a module (`shop:worker`), so its handlers stand in a file: a function from
+a cell can't travel. The processes are children that end with their parent, however it ends: each
+reads its standard input, a pipe whose other end only the parent holds. They ignore SIGINT, which a
+notebook's stop button sends to all of them, and are in the parent's process group otherwise.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from weakref import WeakSet
+
+from jobkit import journal
+from jobkit.clock import Clock
+from jobkit.connect import Client, address_for_others
+from jobkit.errors import JobkitError, ServerUnavailable
+
+
+class Crew:
+    """Worker processes of one worker, on the server of `redis`; `with` stops them at the end.
+
+    `target` is `module:worker`, found from `folder` (default: here). They are named w1, w2, ... in
+    the order of their start; `threads` is how many jobs each runs at once.
+    """
+
+    def __init__(
+        self, redis: Client, target: str, workers: int = 3, *, threads: int = 1, folder: str | Path | None = None
+    ) -> None:
+        self.target, self.threads = target, threads
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.killed: list[tuple[int, str]] = []
+        """(ms since the epoch, name) of each kill."""
+        self._folder, self._clock, self._started = folder or Path.cwd(), Clock(), 0
+        self._files = Path(tempfile.mkdtemp(prefix="jobkit-crew-"))
+        self._env = {**os.environ, "JOBKIT_REDIS": address_for_others(redis)}
+        _crews.add(self)
+        for _ in range(workers):
+            self.start()
+
+    def start(self) -> str:
+        """Start one more process; returns its name."""
+        self._started += 1
+        name = f"w{self._started}"
+        command = [sys.executable, "-m", "jobkit", "worker", self.target, "--name", name, "--with-parent"]
+        command += ["--threads", str(self.threads), "--journal", str(self._files / "journal")]
+        with (self._files / f"{name}.log").open("wb") as log:
+            self.running[name] = subprocess.Popen(  # noqa: S603 - this very Python, and names of our own
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._env, cwd=self._folder
+            )
+        return name
+
+    def kill(self, name: str) -> None:
+        """End a process by SIGKILL: no handler, no `finally`, no farewell."""
+        process = self.running.pop(name)
+        process.kill()
+        self.killed.append((self._clock.now(), name))
+        process.wait()
+        _close(process)
+
+    def stop(self, patience: float = 15) -> None:
+        """End all of them in order (SIGTERM), by SIGKILL what has not ended after `patience` seconds."""
+        running, self.running = list(self.running.values()), {}
+        for process in running:
+            process.terminate()
+        end = self._clock.monotonic() + patience
+        for process in running:
+            try:
+                process.wait(max(0.0, end - self._clock.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            _close(process)
+
+    def marks(self) -> list[journal.Mark]:
+        """Return every start and end of a handler so far."""
+        path = self._files / "journal"
+        return journal.read(path) if path.exists() else []
+
+    def log(self, name: str) -> str:
+        """Return what a process said."""
+        return (self._files / f"{name}.log").read_text("utf-8", "replace")
+
+    def wait(self, condition: Callable[[], object], seconds: float, what: str = "it") -> None:
+        """Wait until `condition()` holds.
+
+        Raises ServerUnavailable with the last words of a process that ended by itself meanwhile,
+        JobkitError when the time is over.
+        """
+        end = self._clock.monotonic() + seconds
+        while not condition():
+            for name, process in self.running.items():
+                if process.poll() is not None:
+                    words = self.log(name).strip().splitlines()
+                    raise ServerUnavailable(
+                        f"worker {name} ended by itself: {words[-1] if words else 'no word of why'}"
+                    )
+            if self._clock.monotonic() > end:
+                raise JobkitError(f"{what} did not happen within {seconds:g} s")
+            self._clock.sleep(0.01)
+
+    def close(self) -> None:
+        """Stop all, and remove the journal and the logs."""
+        self.stop()
+        shutil.rmtree(self._files, ignore_errors=True)
+        _crews.discard(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Crew({self.target!r}: {', '.join(self.running) or 'nobody'})"
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+
+
+_crews: WeakSet[Crew] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for crew in list(_crews):
+        crew.close()
