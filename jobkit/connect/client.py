@@ -62,6 +62,13 @@ class Client(redis.Redis):
         return f"<jobkit client of {self.server}, prefix {self.prefix!r}>"
 
 
+class QuietPool(redis.ConnectionPool):
+    """A pool that shows none of its settings: redis-py 6's own repr shows the password."""
+
+    def __repr__(self) -> str:
+        return f"<jobkit pool of {self.connection_class.__name__}>"
+
+
 def options(*, fake: bool = False) -> dict[str, Any]:
     """The connection settings that the kit always states. The fake has nothing to wait for."""
     backoff = NoBackoff() if fake else ExponentialBackoff(cap=0.5, base=0.02)
@@ -85,17 +92,17 @@ def make_client(pool: redis.ConnectionPool, server: ServerInfo, *, clock: Clock,
 
 def another_pool(pool: redis.ConnectionPool, **changes: Any) -> redis.ConnectionPool:
     """A pool of the same kind to the same server, with some connection settings changed."""
-    settings = {**pool.connection_kwargs, **changes}
-    settings.pop("himport_registry", None)
-    settings.pop("maint_notifications_pool_handler", None)
     twin: dict[str, Any] = {"connection_class": pool.connection_class, "max_connections": pool.max_connections}
+    settings = {**pool.connection_kwargs}
+    for made_by_the_pool in ("himport_registry", "maint_notifications_pool_handler"):
+        settings.pop(made_by_the_pool, None)
     if isinstance(pool, redis.BlockingConnectionPool):
         twin |= {"timeout": pool.timeout, "queue_class": pool.queue_class}
     if hasattr(pool, "sentinel_manager"):
         settings.pop("connection_pool", None)
         twin |= {name: getattr(pool, name) for name in ("is_master", "check_connection")}
         twin |= {"service_name": getattr(pool, "service_name", ""), "sentinel_manager": pool.sentinel_manager}
-    return type(pool)(**twin, **settings)
+    return type(pool)(**{**twin, **settings, **changes})
 
 
 def without_retries(client: redis.Redis) -> redis.Redis:

@@ -11,10 +11,8 @@ from __future__ import annotations
 import threading
 from importlib.metadata import version
 
-import redis
-
 from jobkit.clock import Clock, Seconds, to_ms
-from jobkit.connect.client import Client, make_client, options
+from jobkit.connect.client import Client, QuietPool, make_client, options
 from jobkit.connect.faketime import ClockConnection, ClockServer, install
 from jobkit.connect.safety import ServerInfo
 
@@ -47,7 +45,7 @@ class FakeRedis:
 
     def client(self, *, prefix: str = "") -> Client:
         """Return a new client; all clients of one fake share its clock."""
-        pool = redis.ConnectionPool(connection_class=ClockConnection, server=self.server, **options(fake=True))
+        pool = QuietPool(connection_class=ClockConnection, server=self.server, **options(fake=True))
         return make_client(pool, self.info, clock=self.clock, prefix=prefix)
 
 

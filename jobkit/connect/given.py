@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import warnings
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import redis
+import redis.asyncio
 from redis.client import Pipeline
 from redis.connection import parse_url
 
 from jobkit.clock import Clock
-from jobkit.connect.client import PROTOCOL, Client, make_client, options
+from jobkit.connect.client import PROTOCOL, Client, QuietPool, make_client, options
 from jobkit.connect.safety import ServerInfo, is_fake, server_of
 from jobkit.connect.servers import OLDEST
 from jobkit.errors import ConfigError, ServerUnavailable
@@ -34,7 +36,7 @@ def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
     if chosen is None:
         chosen = _prefixes.setdefault(address, f"lab:{secrets.token_hex(3)}:")
     try:
-        client = make_client(redis.ConnectionPool(**settings), ServerInfo("url", "", origin, ours=False), clock=Clock())
+        client = make_client(QuietPool(**settings), ServerInfo("url", "", origin, ours=False), clock=Clock())
         told = _asked(client, hidden(address))
     except TypeError as error:  # from redis-py's connection: an option that it does not know
         raise ConfigError(f"{hidden(address)} has an option that redis-py does not know ({error})") from None
@@ -83,15 +85,21 @@ def address_for_others(client: Client) -> str:
 
 
 def hidden(url: str) -> str:
-    """Return the URL without user, password and options, fit to be shown."""
-    parts = urlsplit(url)
+    """Return what of the URL is fit to be shown: no user, password or options, and nothing if it is malformed."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "the URL"
     if parts.scheme == "unix":
         return "the Unix socket of the URL"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    if not host or "@" in parts.path + parts.query + parts.fragment:  # a password with / ? or # in it
+        return "the URL"
+    return f"{parts.scheme}://{host}{port}{parts.path}"
 
 
 def _parsed(url: str) -> dict[str, Any]:
-    scheme = urlsplit(url).scheme
+    scheme = url.partition("://")[0] if "://" in url else ""
     if "cluster" in scheme or "sentinel" in scheme:
         raise ConfigError(f"{scheme}:// is not supported yet: give the URL of a single server")
     if scheme not in SCHEMES:
@@ -102,7 +110,9 @@ def _parsed(url: str) -> dict[str, Any]:
     try:
         return dict(parse_url(url))  # type: ignore[no-untyped-call]
     except ValueError:
-        raise ConfigError(f"{hidden(url)} is not a Redis URL that redis-py can read") from None
+        raise ConfigError(
+            f"{hidden(url)} is not one that redis-py can read: write / ? # [ ] @ in a password as %2F and so on"
+        ) from None
 
 
 def _asked(client: redis.Redis, where: str) -> dict[str, Any]:
@@ -131,8 +141,8 @@ def _version(told: dict[str, Any], where: str) -> str:
     if told.get("redis_mode") == "cluster" or told.get("cluster_enabled"):
         raise ConfigError(f"{where} is a node of a Redis Cluster: not supported yet")
     version = str(told.get("redis_version", "unknown"))
-    numbers = version.split(".")
-    if version != "unknown" and (int(numbers[0]), int(numbers[1])) < OLDEST:
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers and (int(numbers[1]), int(numbers[2])) < OLDEST:
         raise ConfigError(f"{where} is Redis {version}; 6.2 is the oldest that will do")
     return version
 
@@ -142,12 +152,11 @@ def check_client(client: object) -> None:
     if isinstance(client, Pipeline):
         raise ConfigError("a queue needs a client, not a pipeline: its scripts must answer at once")
     if not isinstance(client, redis.Redis):
-        name = f"{type(client).__module__}.{type(client).__name__}"
-        if "asyncio" in name or "aioredis" in name:
+        if isinstance(client, redis.asyncio.Redis):
             raise ConfigError("jobkit is synchronous: give it a redis.Redis, not an asyncio client")
         if isinstance(client, redis.RedisCluster):
             raise ConfigError("Redis Cluster is not supported yet: give a redis.Redis of a single server")
-        raise ConfigError(f"a queue needs a redis.Redis, got {name}")
+        raise ConfigError(f"a queue needs a redis.Redis, got {type(client).__module__}.{type(client).__name__}")
     settings = client.connection_pool.connection_kwargs
     if settings.get("decode_responses"):
         raise ConfigError(

@@ -27,7 +27,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from jobkit.clock import Clock
-from jobkit.connect.client import Client, make_client, options
+from jobkit.connect.client import Client, QuietPool, make_client, options
 from jobkit.connect.liveclock import LiveClock
 from jobkit.connect.safety import ServerInfo
 from jobkit.connect.servers import Found, usable_servers, why_none
@@ -54,6 +54,8 @@ class PrivateServer:
             raise ServerUnavailable(f"no Redis server to start: {why_none()}")
         self.folder, unix = _choose_folder(over)
         where = self._on_a_socket() if unix else self._on_loopback()
+        once = {"retry": Retry(NoBackoff(), 0), "retry_on_error": []}
+        self._direct = redis.Redis.from_pool(QuietPool(**{**options(), **once, **self._reach}))
         self._guard = self._start(program, [*where, *KEEPS, f"appendonly {'yes' if appendonly else 'no'}"])
         _alive.add(self)
         try:
@@ -62,11 +64,11 @@ class PrivateServer:
             self.close()
             raise
         self.info = ServerInfo("private", told["redis_version"], program.origin, ours=True, address=self._address)
-        self.clock = LiveClock(self._once())
+        self.clock = LiveClock(self._direct)
 
     def client(self, *, prefix: str = "") -> Client:
         """Return a new client; all clients of one server share its clock."""
-        pool = redis.ConnectionPool(**options(), **self._reach)
+        pool = QuietPool(**options(), **self._reach)
         return make_client(pool, self.info, clock=self.clock, prefix=prefix)
 
     @property
@@ -85,6 +87,7 @@ class PrivateServer:
         if self not in _alive:
             return
         _alive.discard(self)
+        self._direct.close()
         os.close(self._pipe)
         self._guard.wait(PATIENCE)
 
@@ -132,25 +135,19 @@ class PrivateServer:
         finally:
             os.close(read)
 
-    def _once(self) -> redis.Redis:
-        """A client that sends everything once: while the server starts, and for moving its time."""
-        never = {"retry": Retry(NoBackoff(), 0), "retry_on_error": []}
-        return redis.Redis.from_pool(redis.ConnectionPool(**{**options(), **never, **self._reach}))
-
     def _answer(self, *, but_not: int = 0) -> dict[str, Any]:
         """What INFO says, as soon as the server answers (with another process id than `but_not`)."""
         clock = Clock()
         deadline = clock.monotonic() + PATIENCE
-        with self._once() as client:
-            while True:
-                try:
-                    told: Any = client.info("server")
-                    if told["process_id"] != but_not:
-                        return dict(told)
-                except redis.ConnectionError:
-                    if self._guard.poll() is not None or clock.monotonic() > deadline:
-                        raise ServerUnavailable(f"the private server does not start: {self._last_words()}") from None
-                clock.sleep(0.001)
+        while True:
+            try:
+                told: Any = self._direct.info("server")
+                if told["process_id"] != but_not:
+                    return dict(told)
+            except redis.ConnectionError:
+                if self._guard.poll() is not None or clock.monotonic() > deadline:
+                    raise ServerUnavailable(f"the private server does not start: {self._last_words()}") from None
+            clock.sleep(0.001)
 
     def _last_words(self) -> str:
         try:

@@ -5,7 +5,9 @@ import redis as redis_py
 
 
 def test_the_error_of_a_pcall_is_text(redis):
-    script = "local r = redis.pcall('XREADGROUP', 'GROUP', 'g', 'c', 'STREAMS', KEYS[1], '>') return {type(r.err), r.err}"
+    script = (
+        "local r = redis.pcall('XREADGROUP', 'GROUP', 'g', 'c', 'STREAMS', KEYS[1], '>') return {type(r.err), r.err}"
+    )
     kind, text = redis.eval(script, 1, "nothing")
     assert kind == b"string"
     assert text.startswith(b"NOGROUP ")
@@ -49,6 +51,8 @@ def test_a_broken_script_is_an_error_each_time(redis):
 
 
 def test_a_fake_collects_luas_garbage(fake):
-    script = fake.register_script("local t = {} for i = 1, 2000 do t[i] = {i, tostring(i)} end return collectgarbage('count')")
+    script = fake.register_script(
+        "local t = {} for i = 1, 2000 do t[i] = {i, tostring(i)} end return collectgarbage('count')"
+    )
     sizes = [script() for _ in range(900)]
     assert max(sizes[-300:]) <= 1.5 * max(sizes[:300])

@@ -37,7 +37,9 @@ def test_signalled(owner, temp, eventually, number):
     eventually(temp.empty, within=SOON)
 
 
-@pytest.mark.parametrize("code", ["", "raise SystemExit(3)", "1 / 0", "import os; os._exit(0)", "import os; os.abort()"])
+@pytest.mark.parametrize(
+    "code", ["", "raise SystemExit(3)", "1 / 0", "import os; os._exit(0)", "import os; os.abort()"]
+)
 def test_ended_by_itself(owner, temp, eventually, code):
     process = owner(f"from jobkit.connect import connect; connect()\n{code or 'raise SystemExit'}")
     process.wait(20)

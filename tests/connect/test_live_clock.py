@@ -68,7 +68,10 @@ def test_pending_entries_are_idle_for_longer_and_keep_the_rest(live):
     assert live.xautoclaim(KEYS.ready, GROUP, "eve", 60_000, "0", justid=True) == []
     live.clock.advance(30)
     assert live.xautoclaim(KEYS.ready, GROUP, "eve", 60_000, "0", justid=True) == ids[:4]
-    assert live.xreadgroup(GROUP, "ada", {KEYS.ready: ">"})[0][1] == [(ids[4], {b"id": b"j4"}), (ids[5], {b"id": b"j5"})]
+    assert live.xreadgroup(GROUP, "ada", {KEYS.ready: ">"})[0][1] == [
+        (ids[4], {b"id": b"j4"}),
+        (ids[5], {b"id": b"j5"}),
+    ]
 
 
 def test_a_pending_entry_that_was_deleted_stays_as_it_is(live):
@@ -197,7 +200,9 @@ STEPS = st.one_of(
     st.tuples(st.just("add"), st.integers(0, 5)),
     st.tuples(st.just("read"), st.sampled_from("ab"), st.integers(1, 3)),
     st.tuples(st.just("claim"), st.sampled_from("ab"), st.integers(1, 6)),
-    st.tuples(st.just("ack"),),
+    st.tuples(
+        st.just("ack"),
+    ),
     st.tuples(st.just("advance"), st.integers(1, 4)),
 )
 

@@ -61,7 +61,9 @@ def test_nobody_else_can_open_the_socket():
         assert server.client().config_get("port")["port"] == "0"
         if os.geteuid() == 0:
             path = str(server.folder / "redis.sock")
-            told = subprocess.run([sys.executable, "-c", TRY_AS_NOBODY, path], capture_output=True, text=True)
+            told = subprocess.run(
+                [sys.executable, "-c", TRY_AS_NOBODY, path], check=False, capture_output=True, text=True
+            )
             assert told.returncode == 0, told.stderr
 
 
@@ -71,7 +73,10 @@ def test_on_loopback_it_has_a_password_that_is_nowhere_to_be_read():
         password = client.connection_pool.connection_kwargs["password"]
         assert len(password) == 32
         port = client.connection_pool.connection_kwargs["port"]
-        with redis_py.Redis(port=port, retry=Retry(NoBackoff(), 0)) as stranger, pytest.raises(redis_py.exceptions.AuthenticationError):
+        with (
+            redis_py.Redis(port=port, retry=Retry(NoBackoff(), 0)) as stranger,
+            pytest.raises(redis_py.exceptions.AuthenticationError),
+        ):
             stranger.ping()
         process = psutil.Process(server.pid)
         for one in (process, process.parent()):
@@ -89,8 +94,8 @@ def test_a_temporary_folder_with_a_long_path_is_no_obstacle(monkeypatch, tmp_pat
     with PrivateServer() as server:
         assert server.client().ping()
         assert server.folder.parent == Path("/tmp")
+    monkeypatch.setattr(private, "_takes_sockets", lambda path: False)
     with pytest.raises(ServerUnavailable, match="Unix socket"):
-        monkeypatch.setattr(private, "_takes_sockets", lambda path: False)
         PrivateServer(over="unix")
     with PrivateServer() as server:  # no socket anywhere: loopback
         assert server.client().ping()
@@ -134,7 +139,7 @@ def test_a_server_that_does_not_start_says_why(monkeypatch):
     monkeypatch.setattr(private, "PATIENCE", 1.0)
     with pytest.raises(ServerUnavailable, match="does not start: its guard ended at once"):
         PrivateServer(Found("PATH", "/nonexistent/redis-server"))
-    with pytest.raises(ServerUnavailable, match="does not start: .*redis.conf"):
+    with pytest.raises(ServerUnavailable, match="does not start"):
         PrivateServer(Found("PATH", "/bin/ls"))
 
 
