@@ -1,0 +1,10 @@
+"""What does this retry policy do to a downstream that failed? The simulator.
+
+It takes the very policies that the queue uses, and knows nothing of Redis.
+"""
+
+from jobkit.storm.compare import Comparison, compare
+from jobkit.storm.result import Storm, Summary
+from jobkit.storm.retry import storm
+
+__all__ = ["Comparison", "Storm", "Summary", "compare", "storm"]
