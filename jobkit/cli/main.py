@@ -26,6 +26,7 @@ COMMANDS = {
     "scheduler": "Run a scheduler: move due jobs, recover lost ones.",
     "stats": "Show how deep a queue is, and how late.",
     "dead": "List, show, requeue or purge dead letters.",
+    "storm": "Simulate a retry storm: what jitter does, and what it costs.",
     "store": "Run the notebooks' sources anew and store them (for authors).",
 }
 
