@@ -33,42 +33,43 @@ def connect(url: str | None = None, *, clock: Clock | None = None, prefix: str |
 
     Raises ConfigError for what can't work, ServerUnavailable where no server answers.
     """
+    client, reason = choose(url, clock=clock, prefix=prefix)
+    line = f"jobkit: {client.server}, {reason}"
+    if client.server.kind == "url":
+        line += f"; its keys begin with {client.prefix!r}"
+    if line not in _said:  # once per process
+        _said.add(line)
+        in_notebook = "ipykernel" in sys.modules
+        print(line, file=sys.stdout if in_notebook else sys.stderr)
+    return client
+
+
+def choose(url: str | None, *, clock: Clock | None = None, prefix: str | None = None) -> tuple[Client, str]:
+    """What `connect` returns, and why it is that one, without a word."""
     wish, reason = (url, "as asked for") if url is not None else (os.environ.get(VARIABLE), f"as {VARIABLE} says")
-    if wish is None or wish == "":
-        return _found(prefix) if clock is None else _fake(clock, prefix, "since a clock was given")
+    if not wish:
+        return _found(prefix) if clock is None else (_fake(clock, prefix), "since a clock was given")
     word, _, query = wish.partition("?")
     if word in {"fake", "private"}:
         prefix = parse_qs(query, keep_blank_values=True).get("prefix", [prefix])[0]
     if word == "fake":
-        return _fake(clock, prefix, reason)
+        return _fake(clock, prefix), reason
     if clock is not None:
         raise ConfigError("only the fake's time can be a clock of your own: connect('fake', clock=...)")
     if word == "private":
-        return _say(shared_server().client(prefix=prefix or ""), reason)
-    return _say(connect_url(wish, prefix=prefix, origin="URL" if url is not None else VARIABLE), reason)
+        return shared_server().client(prefix=prefix or ""), reason
+    return connect_url(wish, prefix=prefix, origin="URL" if url is not None else VARIABLE), reason
 
 
-def _found(prefix: str | None) -> Client:
+def _found(prefix: str | None) -> tuple[Client, str]:
     try:
-        return _say(shared_server().client(prefix=prefix or ""), "it ends with this process")
+        return shared_server().client(prefix=prefix or ""), "it ends with this process"
     except ServerUnavailable as error:
-        return _fake(None, prefix, f"{error}; `jobkit doctor` says what to do")
+        return _fake(None, prefix), f"{error}; `jobkit doctor` says what to do"
 
 
-def _fake(clock: Clock | None, prefix: str | None, reason: str) -> Client:
+def _fake(clock: Clock | None, prefix: str | None) -> Client:
     from jobkit.connect.fake import FakeRedis, shared_fake  # noqa: PLC0415 - 0.4 s: fakeredis brings numpy
 
     fake = shared_fake() if clock is None else FakeRedis(clock)
-    return _say(fake.client(prefix=prefix or ""), reason)
-
-
-def _say(client: Client, reason: str) -> Client:
-    """Tell once per process what was taken: on the page in a notebook, else on stderr."""
-    line = f"jobkit: {client.server}, {reason}"
-    if client.server.kind == "url":
-        line += f"; its keys begin with {client.prefix!r}"
-    if line not in _said:
-        _said.add(line)
-        notebook = "ipykernel" in sys.modules
-        print(line, file=sys.stdout if notebook else sys.stderr)
-    return client
+    return fake.client(prefix=prefix or "")
