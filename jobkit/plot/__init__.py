@@ -3,6 +3,8 @@
     picture       the one function behind all: it demands a caption, and a twin in words and figures
     attempts      a job's attempts on a line of time
     delayed       a delayed set, and now
+    sequence      how long retry policies wait, attempt by attempt
+    distribution  when jobs come back that failed together
     lines         how one figure grows with another
 
 What is better read than drawn is a Table:
@@ -16,8 +18,9 @@ package imports matplotlib, and nothing imports this package: `import jobkit` st
 
 from jobkit.plot.lines import lines
 from jobkit.plot.picture import Picture, picture
+from jobkit.plot.policies import distribution, sequence
 from jobkit.plot.tables import Table, steps, table
 from jobkit.plot.timeline import attempts
 from jobkit.plot.waiting import delayed
 
-__all__ = ["Picture", "Table", "attempts", "delayed", "lines", "picture", "steps", "table"]
+__all__ = ["Picture", "Table", "attempts", "delayed", "distribution", "lines", "picture", "sequence", "steps", "table"]

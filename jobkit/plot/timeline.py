@@ -34,6 +34,12 @@ CHOSE_A_WAIT = ("retry", "requeued")
 ROW = 0.62
 """Inches per job."""
 
+_WHO = {
+    (False, True): "it was",
+    (True, True): "they were",
+    (True, False): "the first was",
+}
+
 FINE_MS = 2000
 """A picture of less than this shows single ms, a longer one tenths of a second."""
 
@@ -90,7 +96,8 @@ def attempts(queue: Queue, *ids: str, caption: str | None = None) -> Picture:
     ax.set_ylim(-len(lines) + 0.45, 0.55)
     ax.set_yticks([-row for row in range(len(lines))], [line.job.id for line in lines], fontsize=TEXT, color=INK)
     ax.tick_params(axis="y", length=0)
-    scale.draw(ax, "time since the job was submitted" if len(lines) == 1 else "time since the first was submitted")
+    together = len({line.job.created for line in lines}) == 1
+    scale.draw(ax, f"time since {_WHO[len(lines) > 1, together]} submitted")
     twin = "\n\n".join(_told(line) for line in lines)
     return picture(figure, caption=caption or _caption(lines), twin=twin, rows=_table(lines))
 
