@@ -69,9 +69,11 @@ def meant(url: str | None, prefix: str | None) -> tuple[str, str | None]:
             "a private server, or the fake, is reached only by the process that started it"
         )
     try:
-        urlsplit(given)
+        known = "://" in given and urlsplit(given).scheme
     except ValueError:
-        raise ConfigError("that is not a URL: give one such as redis://localhost:6379/0") from None
+        known = False
+    if not known:  # not shown: it may be all but a URL, with a password in it
+        raise ConfigError("that is not a URL: give one such as redis://localhost:6379/0")
     where, in_url = split_prefix(given)
     if url is not None and None not in {prefix, in_url} and prefix != in_url:
         raise ConfigError(f"two prefixes: --prefix {prefix} and ?prefix={in_url} in the URL; give one")
