@@ -11,6 +11,7 @@ simulator compute the very same milliseconds.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jobkit.clock import TEN_YEARS, Seconds, to_ms
@@ -66,6 +67,7 @@ def proportional(fraction: float) -> Jitter:
     def jitter(delay: Number, u: Number) -> Number:
         return delay * (1 - fraction + 2 * fraction * u)
 
+    jitter.__name__ = f"proportional({fraction:g})"
     return jitter
 
 
@@ -76,26 +78,25 @@ def additive(extra: Seconds) -> Jitter:
     def jitter(delay: Number, u: Number) -> Number:
         return delay + extra_ms * u
 
+    jitter.__name__ = f"additive({extra_ms / 1000:g})"
     return jitter
 
 
-class _Schedule:
-    """A policy whose delay is a function of the attempt, with a jitter on top."""
+class _Policy(ABC):
+    """What the policies share: the wait as a formula of chance, cut to whole ms, for one job or for many."""
 
-    _steps: tuple[float, ...]
-    """The delay in ms after attempt 1, 2, ...; the last one holds for all that follow."""
+    @abstractmethod
+    def wait(self, attempt: Number, u: Number, last: Number = None) -> Number:
+        """Return the wait in ms, not yet cut to whole ones; numbers or arrays alike.
 
-    def __init__(self, steps: tuple[float, ...], jitter: Jitter) -> None:
-        if not callable(jitter):
-            raise BackoffError(f"jitter is a function of (delay, u) such as jobkit.full, got {jitter!r}")
-        self._steps = steps
-        self.jitter = jitter
+        `u` is chance, uniform in [0, 1); `last` is the wait before, for a policy that asks.
+        """
 
     def delay(self, attempt: int, rng: Random) -> int:
         """Return how long to wait after the `attempt`-th failed run, in ms."""
         if attempt < 1:
             raise BackoffError(f"attempts are counted from 1, got {attempt!r}")
-        return int(self.jitter(self._steps[min(attempt, len(self._steps)) - 1], rng.random()))
+        return int(self.wait(attempt, rng.random()))
 
     def delays(self, attempts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the delays (int64 ms, the shape of `attempts`): the same formula, vectorised."""
@@ -104,9 +105,27 @@ class _Schedule:
         attempts = np.asarray(attempts)
         if attempts.size and attempts.min() < 1:
             raise BackoffError("attempts are counted from 1")
-        steps = np.asarray(self._steps, dtype=np.float64)
-        due = steps[np.minimum(attempts, len(steps)) - 1]
-        return np.asarray(self.jitter(due, rng.random(attempts.shape))).astype(np.int64)
+        return np.asarray(self.wait(attempts, rng.random(attempts.shape))).astype(np.int64)
+
+
+class _Schedule(_Policy):
+    """A policy that is a schedule, a delay for each attempt, with a jitter on top."""
+
+    def __init__(self, name: str, steps: tuple[float, ...], jitter: Jitter) -> None:
+        if not callable(jitter):
+            raise BackoffError(f"jitter is a function of (delay, u) such as jobkit.full, got {jitter!r}")
+        self._name, self._steps, self.jitter = name, steps, jitter
+
+    def __repr__(self) -> str:
+        return f"{self._name}, jitter={getattr(self.jitter, '__name__', self.jitter)})"
+
+    def wait(self, attempt: Number, u: Number, last: Number = None) -> Number:  # noqa: ARG002 - no chain
+        """Return the wait in ms, not yet cut; past the last step, that one holds."""
+        if isinstance(attempt, int):
+            return self.jitter(self._steps[min(attempt, len(self._steps)) - 1], u)
+        import numpy as np
+
+        return self.jitter(np.asarray(self._steps)[np.minimum(attempt, len(self._steps)) - 1], u)
 
 
 class Table(_Schedule):
@@ -115,7 +134,8 @@ class Table(_Schedule):
     def __init__(self, *seconds: Seconds, jitter: Jitter = none) -> None:
         if not seconds:
             raise BackoffError("a table needs at least one delay")
-        super().__init__(tuple(float(_ms(s, "a table's delay")) for s in seconds), jitter)
+        steps = tuple(float(_ms(s, "a table's delay")) for s in seconds)
+        super().__init__("Table(" + ", ".join(f"{step / 1000:g}" for step in steps), steps, jitter)
 
 
 class Exponential(_Schedule):
@@ -143,7 +163,10 @@ class Exponential(_Schedule):
         if last > 10_000:
             raise BackoffError(f"factor {factor!r} is so close to 1 that the cap is {last} attempts away")
         exponents = range(first_exponent, max(first_exponent, last) + 1)
-        super().__init__(tuple(min(float(cap_ms), base_ms * factor ** min(e, last)) for e in exponents), jitter)
+        steps = tuple(min(float(cap_ms), base_ms * factor ** min(e, last)) for e in exponents)
+        first = f", first_exponent={first_exponent}" if first_exponent else ""
+        name = f"Exponential({base_ms / 1000:g}, factor={factor:g}, cap={cap_ms / 1000:g}{first}"
+        super().__init__(name, steps, jitter)
 
     @classmethod
     def counting_attempts(cls, base: Seconds = 5, *, cap: Seconds = 3600, jitter: Jitter = none) -> Exponential:
@@ -166,10 +189,10 @@ class Exponential(_Schedule):
         return cls(base, cap=cap, jitter=jitter, first_exponent=1)
 
 
-class Decorrelated:
+class Decorrelated(_Policy):
     """Each wait between the base and three times the last one: s = min(cap, U(base, 3 s)), s = base at first.
 
-    A queue does not remember the last wait, so each delay draws its whole chain anew: the same
+    A queue does not remember the last wait, so `delay` draws the whole chain anew: the same
     distribution after each attempt, without the memory between them. Source: as `full`.
     """
 
@@ -178,16 +201,25 @@ class Decorrelated:
         if not 1 <= self._base <= self._cap:
             raise BackoffError(f"base must be at least 1 ms and at most the cap, got base={base!r}, cap={cap!r}")
 
-    def _step(self, last: Number, u: Number) -> Number:
-        return self._base + (3 * last - self._base) * u
+    def __repr__(self) -> str:
+        return f"Decorrelated({self._base / 1000:g}, cap={self._cap / 1000:g})"
+
+    def wait(self, attempt: Number, u: Number, last: Number = None) -> Number:  # noqa: ARG002 - the chain counts
+        """Return the wait in ms, not yet cut; `last` is the wait before, the base if there was none."""
+        wait = self._base + (3 * (self._base if last is None else last) - self._base) * u
+        if isinstance(wait, float):
+            return min(self._cap, wait)
+        import numpy as np
+
+        return np.minimum(self._cap, wait)
 
     def delay(self, attempt: int, rng: Random) -> int:
         """Return how long to wait after the `attempt`-th failed run, in ms."""
         if attempt < 1:
             raise BackoffError(f"attempts are counted from 1, got {attempt!r}")
         wait = self._base
-        for _ in range(attempt):
-            wait = min(self._cap, self._step(wait, rng.random()))
+        for n in range(attempt):
+            wait = self.wait(n + 1, rng.random(), wait)
         return int(wait)
 
     def delays(self, attempts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -199,8 +231,7 @@ class Decorrelated:
             raise BackoffError("attempts are counted from 1")
         wait = np.full(attempts.shape, self._base)
         for n in range(int(attempts.max(initial=0))):
-            step = np.minimum(self._cap, self._step(wait, rng.random(attempts.shape)))
-            wait = np.where(attempts > n, step, wait)
+            wait = np.where(attempts > n, self.wait(n + 1, rng.random(attempts.shape), wait), wait)
         return wait.astype(np.int64)
 
 

@@ -319,12 +319,11 @@ class Queue:
         One at its last attempt is buried, as `recover` would. Reads every record by SCAN: not for
         each minute. Returns the ids of what was found.
         """
-        lost = repair.suspects(self.redis, self.keys, self.store)
-        return [
-            id.decode()
-            for id, seen in lost
-            if self._scripts.call(self.redis, "adopt", id=id, seen=seen) in {b"recovered", b"dead"}
-        ]
+
+        def adopt(job_id: bytes, seen: str) -> bool:
+            return self._scripts.call(self.redis, "adopt", id=job_id, seen=seen) in {b"recovered", b"dead"}
+
+        return repair.repair(self.redis, self.keys, self.store, adopt)
 
 
 _AFTER_FAIL = {"retry": State.SCHEDULED, "dead": State.DEAD, "cancelled": State.CANCELLED}

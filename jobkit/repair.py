@@ -6,7 +6,7 @@ No script can lose a job, but a server can: a stream deleted by hand, evicted un
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from jobkit.keys import Keys
@@ -15,24 +15,39 @@ from jobkit.ready import Streams
 PAGE = 500
 
 
-def suspects(redis: Any, keys: Keys, store: Streams) -> Iterator[tuple[bytes, str]]:
-    """Yield (id, how far the store was read) for each record that may have lost its place.
+def repair(redis: Any, keys: Keys, store: Streams, adopt: Callable[[bytes, str], bool]) -> list[str]:
+    """Call `adopt(id, seen)` for each record that may have lost its place; return the ids that it adopted.
 
-    A job may move while this reads, so each suspect is looked at again by `adopt.lua`.
+    `seen` is how far the store was read before: a job may move meanwhile, so `adopt.lua` looks
+    through what came in since. What it adopts comes in, too, so now and then the store is read anew.
     """
+    adopted: list[str] = []
     held, seen = store.scan(redis, keys)
+    since = 0
+    for page in _pages(redis, keys):
+        if since >= PAGE:
+            (held, seen), since = store.scan(redis, keys), 0
+        found = [job_id.decode() for job_id in _unplaced(redis, keys, page, held) if adopt(job_id, seen)]
+        since += len(found)
+        adopted += found
+    return adopted
+
+
+def _pages(redis: Any, keys: Keys) -> Iterator[list[bytes]]:
+    """Yield the ids of all records, some at a time."""
     prefix = keys.job.encode()
     pattern = b"".join(b"\\%c" % c if c in b"*?[]\\^-" else b"%c" % c for c in prefix) + b"*"
     page: list[bytes] = []
     for record in redis.scan_iter(match=pattern, count=PAGE):
         page.append(record[len(prefix) :])
         if len(page) == PAGE:
-            yield from _unplaced(redis, keys, page, held, seen)
+            yield page
             page = []
-    yield from _unplaced(redis, keys, page, held, seen)
+    yield page
 
 
-def _unplaced(redis: Any, keys: Keys, ids: list[bytes], held: set[bytes], seen: str) -> Iterator[tuple[bytes, str]]:
+def _unplaced(redis: Any, keys: Keys, ids: list[bytes], held: set[bytes]) -> Iterator[bytes]:
+    """Yield the ids that no structure holds, as far as one can tell from here."""
     pipe = redis.pipeline(transaction=False)
     for job_id in ids:
         pipe.hget(keys.job.encode() + job_id, "state")
@@ -42,4 +57,4 @@ def _unplaced(redis: Any, keys: Keys, ids: list[bytes], held: set[bytes], seen: 
         waiting = state is None and score is None and job_id not in held
         skipped = state == b"cancelled" and job_id not in held
         if state == b"running" or waiting or skipped:
-            yield job_id, seen
+            yield job_id
