@@ -4,7 +4,8 @@ It takes the very policies that the queue uses, and knows nothing of Redis.
 """
 
 from jobkit.storm.compare import Comparison, compare
+from jobkit.storm.contention import Contention, occ, strategies
 from jobkit.storm.result import Storm, Summary
 from jobkit.storm.retry import storm
 
-__all__ = ["Comparison", "Storm", "Summary", "compare", "storm"]
+__all__ = ["Comparison", "Contention", "Storm", "Summary", "compare", "occ", "storm", "strategies"]

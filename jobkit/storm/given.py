@@ -62,6 +62,14 @@ def chance(value: object) -> Random | np.random.Generator:
     raise ConfigError(f"seed must be a whole number of at least 0, or a Random or numpy Generator, got {value!r}")
 
 
+def generator(value: object) -> np.random.Generator:
+    """A seed or a numpy Generator: what is drawn in arrays."""
+    rng = chance(value)
+    if isinstance(rng, Random):
+        raise ConfigError(f"seed must be a whole number or a numpy Generator here, got {value!r}")
+    return rng
+
+
 def label(policy: object) -> str:
     """A short name for a policy in a table: that of its jitter, or of its class."""
     jitter = getattr(policy, "jitter", None)

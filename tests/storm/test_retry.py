@@ -127,7 +127,7 @@ def test_what_is_no_policy_is_refused(policy):
 
 def test_a_policy_with_waits_that_cannot_be():
     class Wrong:
-        def delay(self, attempt, rng):
+        def delay(self, _attempt, _rng):
             return -1
 
     with pytest.raises(ConfigError, match="whole numbers of ms of at least 0"):
