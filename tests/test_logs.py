@@ -2,6 +2,7 @@
 
 import logging
 import re
+import subprocess
 import sys
 import threading
 
@@ -40,8 +41,6 @@ def test_it_is_silent_until_asked():
         "worker.step()\n"
         "logging.getLogger('jobkit.scheduler').critical('x')\n"
     )
-    import subprocess
-
     done = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
     assert not done.stdout
     assert [line for line in done.stderr.splitlines() if not line.startswith("jobkit: the fake Redis")] == []

@@ -5,17 +5,21 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import signal
 import sys
+import threading
 import traceback
 from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 import click
 
 from jobkit.cli.common import listen, loudness, promise, reachable, server
 from jobkit.cli.text import masked
 from jobkit.errors import ConfigError, JobkitError
+from jobkit.journal import Journal
 from jobkit.worker import Worker
 
 REPLACE_ME = 75
@@ -27,9 +31,21 @@ log = logging.getLogger("jobkit.worker")
 @click.command
 @click.argument("target", metavar="MODULE:WORKER")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 1000), help="Handler threads.")
+@click.option("--name", help="Its name in logs and histories [default: the module's, or a fresh one].")
+@click.option("--journal", metavar="FILE", help="Append a line per start and end of a handler.")
+@click.option("--with-parent", is_flag=True, help="End when standard input does, and ignore Ctrl-C: for programs.")
 @server
 @loudness
-def command(target: str, threads: int, url: str | None, prefix: str | None, level: str | None) -> None:
+def command(
+    target: str,
+    threads: int,
+    name: str | None,
+    journal: str | None,
+    with_parent: bool,
+    url: str | None,
+    prefix: str | None,
+    level: str | None,
+) -> None:
     """Run WORKER, a jobkit.Worker in the Python module MODULE of this folder, until SIGTERM or Ctrl-C.
 
     Then it claims no more, waits up to the worker's `grace` for what runs, and gives back the rest
@@ -38,12 +54,23 @@ def command(target: str, threads: int, url: str | None, prefix: str | None, leve
     Exit status: 0 after an orderly end, 2 for a mistake, 75 if a handler hangs past its time: a
     thread can't be killed, so the process ends, for you to start another.
     """
+    if with_parent:  # blocked rather than ignored: the worker's own handler of it is never called
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     promise(url, prefix)
     worker = find(target)
+    if name is not None:
+        worker.rename(name)
     listen(level, worker.name)
     reachable(worker.queue.redis, asked=url is not None)
     if not worker.runner.tasks:
         raise ConfigError(f"{target} has no task: it would bury every job as unknown")
+    if journal is not None:
+        try:
+            worker.runner.journal = Journal(journal)
+        except OSError as error:
+            raise ConfigError(f"the journal {journal} cannot be written: {error.strerror}") from None
+    if with_parent:
+        threading.Thread(target=end_with_parent, args=(worker,), name="jobkit-parent", daemon=True).start()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # what handlers print is seen at once, in a file too
     tasks = ", ".join(sorted(worker.runner.tasks))
@@ -51,10 +78,25 @@ def command(target: str, threads: int, url: str | None, prefix: str | None, leve
     worker.run(threads)
     if worker.hung:
         log.critical("ends with exit status %d, to be replaced", REPLACE_ME, extra={"worker": worker.name})
-        logging.shutdown()
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            stream.flush()
-        os._exit(REPLACE_ME)  # what hangs could keep an orderly exit from ending
+        leave(REPLACE_ME)
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once: what hangs could keep an orderly exit from ending."""
+    logging.shutdown()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    os._exit(status)
+
+
+def end_with_parent(worker: Worker) -> None:
+    """Stop the worker at the end of standard input, a pipe that only the parent holds: it is gone."""
+    while sys.stdin and os.read(sys.stdin.fileno(), 4096):
+        pass
+    log.info("its parent is gone", extra={"worker": worker.name})
+    worker.stop()
+    worker.queue.clock.sleep(worker.grace + 5)  # the process ends before, if all goes well
+    leave(0)
 
 
 def find(target: str) -> Worker:

@@ -29,8 +29,8 @@ def test_redis_may_come_and_go(own_server, command, eventually):
     redis = own_server.client()
     queue = jk.Queue(redis, "mail")
     with command("scheduler", "mail", JOBKIT_REDIS=address_for_others(redis)) as process:
-        for round in range(2):
-            queue.submit("receipt", id=f"job-{round}", delay=0.1)
+        for again in range(2):
+            queue.submit("receipt", id=f"job-{again}", delay=0.1)
             eventually(lambda: queue.counts().ready == 1, within=20)
             own_server.restart()  # it comes back empty
         process.terminate()

@@ -1,5 +1,6 @@
 """`jobkit worker`: a real process that runs a module's worker, and ends in order."""
 
+import os
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 import jobkit as jk
 from jobkit.connect import address_for_others
+from jobkit.journal import read
 
 SHOP = """
 import pathlib, time
@@ -34,14 +36,23 @@ def bad(job):
 
 
 @pytest.fixture
-def shop(tmp_path, real, command):
+def shop(tmp_path, real):
     """Start `jobkit worker shop:worker` on the test's server; what it printed lands in files."""
     address = address_for_others(real).removesuffix("?prefix=")
 
-    def start(*arguments, grace=5, max_run=None, source=SHOP, **env):
+    def start(*arguments, grace=5, max_run=None, source=SHOP, stdin=None):
         module = source.replace("GRACE", str(grace)).replace("MAX_RUN", str(max_run))
         tmp_path.joinpath("shop.py").write_text(module)
-        return command("worker", "shop:worker", *arguments, JOBKIT_REDIS=address, **env)
+        command = [sys.executable, "-m", "jobkit", "worker", "shop:worker", *arguments]
+        return subprocess.Popen(
+            command,
+            env={**os.environ, "JOBKIT_REDIS": address},
+            cwd=tmp_path,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     return start
 
@@ -52,7 +63,8 @@ def queue(real):
 
 
 def end(process, number=signal.SIGTERM):
-    process.send_signal(number)
+    if number is not None:
+        process.send_signal(number)
     out, err = process.communicate(timeout=30)
     return process.returncode, out, err
 
@@ -158,6 +170,45 @@ def test_the_script_finds_the_module_of_this_folder(tmp_path, live, eventually):
         eventually(lambda: queue.counts().totals.get("done"), within=20)
         status, out, _ = end(process)
     assert (status, out) == (0, "a receipt for ada\n")
+
+
+# -- as the child of a program --------------------------------------------------------
+
+
+def test_a_child_ends_with_its_parent_and_not_by_its_ctrl_c(shop, queue, tmp_path, eventually):
+    queue.submit("wait", {"file": str(tmp_path / "begun"), "seconds": 1}, id="a")
+    journal = tmp_path / "journal"
+    with shop("--with-parent", "--name", "w7", "--journal", str(journal), stdin=subprocess.PIPE) as process:
+        eventually((tmp_path / "begun").exists, within=20)
+        process.send_signal(signal.SIGINT)
+        queue.submit("receipt", {"to": "ada"}, id="b")
+        eventually(lambda: queue.counts().totals.get("done") == 2, within=20)
+        assert process.poll() is None
+        status, out, err = end(process, None)  # which closes its standard input
+    assert (status, out) == (0, "a receipt for ada\n")
+    assert [line.split("  ")[1].strip() for line in err.splitlines()[1:]] == ["w7"] * (len(err.splitlines()) - 1)
+    assert "its parent is gone" in err
+    marks = [(mark.worker, mark.what, mark.id) for mark in read(journal)]
+    assert marks == [("w7", "start", "a"), ("w7", "end", "a"), ("w7", "start", "b"), ("w7", "end", "b")]
+
+
+def test_a_child_whose_handler_does_not_end_goes_with_its_parent_all_the_same(shop, queue, tmp_path, eventually):
+    queue.submit("wait", {"file": str(tmp_path / "begun")}, id="a")
+    with shop("--with-parent", grace=0.2, stdin=subprocess.PIPE) as process:
+        eventually((tmp_path / "begun").exists, within=20)
+        assert end(process, None)[0] == 0
+    assert (queue.get("a").state, queue.get("a").attempt) == (jk.State.READY, 0)
+
+
+def test_options_of_a_child_that_cannot_be(modules, live, call, tmp_path):
+    address = address_for_others(live)
+    for option, value, says in (
+        ("--journal", str(tmp_path / "no" / "folder"), "cannot be written: No such file or directory"),
+        ("--name", "", "a worker's name"),
+    ):
+        status, out, err = call("worker", f"good{modules}:w", "--url", address, option, value)
+        assert (status, out) == (2, "")
+        assert says in err.splitlines()[-1]
 
 
 # -- what is wrong with it is one line ------------------------------------------------
