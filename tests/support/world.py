@@ -60,36 +60,48 @@ def check_books(queue):
     Holds as long as nobody tampered with the server's contents. Records of finished jobs may be
     gone; those of live ones may not.
     """
-    counts, sums = queue.counts(), totals(queue)
-    states = Counter(queue.get(id).state.value for id in ids(queue))
-    waits_for_a_claim = sum("cancelled" in said and "expires" not in said for said in rows(queue).values())
+    counts, sums, states = queue.counts(), totals(queue), _states(queue)
     assert (counts.scheduled, counts.running, counts.dead) == (states["scheduled"], states["running"], states["dead"])
-    assert counts.ready == states["ready"] + waits_for_a_claim
+    assert counts.ready == states["ready"] + states["waits to be skipped"]
     live = states["scheduled"] + states["ready"] + states["running"]
     came, went = sums["submitted"] + sums["requeued"], sums["done"] + sums["cancelled"] + sums["dead"]
     assert came == live + went, (sums, states)
     assert sums["dead"] == counts.dead + sums["requeued"] + sums["dropped"], (sums, states)
 
 
+def _states(queue):
+    """Count the records per state, from the raw data: independent of what the scripts make of it."""
+    names, pipe = ids(queue), queue.redis.pipeline(transaction=False)
+    for id in names:
+        pipe.hget(queue.keys.job + id, "state").pttl(queue.keys.job + id).zscore(queue.keys.delayed, id)
+    answers, states = pipe.execute(), Counter()
+    for state, ttl, score in zip(*[iter(answers)] * 3, strict=True):
+        waits = "scheduled" if score is not None else "ready"
+        states["waits to be skipped" if state == b"cancelled" and ttl < 0 else (state or waits.encode()).decode()] += 1
+    return states
+
+
 def check_keys(redis):
     """Assert that every key is one that keys.py names, of the right type, and that every record has a reason to be."""
-    for key in redis.scan_iter(count=1000):
-        text = key.decode()
-        prefix, _, rest = text.partition("{")
-        name, _, part = rest.partition("}:")
-        known = {full: attribute for attribute, full in vars(Keys(name, prefix)).items() if attribute in TYPES}
-        part = "job" if part.startswith("job:") else known.get(text)
-        assert part, f"{text!r} is none of the kit's keys"
-        assert redis.type(key) == TYPES[part], text
-        if part == "job":
-            _check_record(redis, Keys(name, prefix), key)
-        else:
-            assert redis.pttl(key) == -1, f"{text!r} would vanish"
+    for key in set(redis.scan_iter(count=1000)):
+        prefix, _, rest = key.decode().partition("{")
+        keys = Keys(rest.partition("}:")[0], prefix)
+        if key.startswith(keys.job.encode()):
+            _check_record(redis, keys, key)
+            continue
+        parts = [part for part in TYPES if getattr(keys, part) == key.decode()]
+        assert parts, f"{key} is none of the kit's keys"
+        assert redis.type(key) == TYPES[parts[0]], key
+        assert redis.pttl(key) == -1, f"{key} would vanish"
 
 
 def _check_record(redis, keys, key):
-    record, id, expires = redis.hgetall(key), key[len(keys.job.encode()) :], redis.pttl(key) >= 0
+    pipe = redis.pipeline(transaction=False)
+    pipe.type(key).hgetall(key).pttl(key).zscore(keys.dead, key[len(keys.job.encode()) :])
+    kind, record, ttl, buried = pipe.execute()
+    state = record.get(b"state")
+    assert kind == TYPES["job"], key
     assert record.keys() >= {b"task", b"args", b"created", b"run_at"}, f"{key} is the ghost of a record: {record}"
-    assert expires == (redis.zscore(keys.dead, id) is None) if record.get(b"state") == b"dead" else True, record
-    assert record.get(b"state") != b"done" or expires, record
-    assert not expires or record.get(b"state") in {b"done", b"cancelled"}, record
+    assert (state == b"dead") == (buried is not None), record
+    assert ttl >= 0 or state != b"done", f"{key} is kept for ever: {record}"
+    assert ttl < 0 or state in {b"done", b"cancelled"}, f"{key} would vanish: {record}"

@@ -1,0 +1,62 @@
+"""Clients that see, or lose, what goes over the wire: on the fake and on a real server alike."""
+
+import redis as redis_py
+
+from jobkit.connect.client import Client, another_pool, make_client
+
+
+class Wire:
+    """What a connection has sent, and which replies are to be lost.
+
+    `lose = n` loses the reply of the n-th command from now on whose name is in `names`: the server
+    has run it, the client sees its connection break. `row` is how many are lost then, one after
+    the other.
+    """
+
+    def __init__(self, names=("EVALSHA", "EVAL")):
+        self.names = names
+        self.lose = 0
+        self.row = 1
+        self.lost = 0
+        self.sent = []
+
+    def client(self, redis):
+        """Return a client of the same server whose connections are on this wire."""
+        pool = another_pool(redis.connection_pool)
+        pool.connection_class = self._connection(pool.connection_class)
+        client = make_client(pool, redis.server, clock=redis.clock, prefix=redis.prefix)
+        assert isinstance(client, Client)
+        return client
+
+    def _connection(self, base):
+        wire = self
+
+        class Connection(base):
+            _command = None
+
+            def send_command(self, *args, **kwargs):
+                super().send_command(*args, **kwargs)  # which may connect first, and greet the server
+                self._command = args[0]
+                wire.sent.append(args)
+
+            def read_response(self, *args, **kwargs):
+                try:
+                    reply = super().read_response(*args, **kwargs)
+                except redis_py.ResponseError as error:
+                    reply = error
+                if self._command in wire.names and wire.lose:
+                    wire.lose -= 1
+                    if wire.lose == 0:
+                        wire.lost += 1
+                        wire.lose = wire.lost < wire.row
+                        self.disconnect()
+                        raise redis_py.ConnectionError("the reply was lost on its way")
+                if isinstance(reply, Exception):
+                    raise reply
+                return reply
+
+        return Connection
+
+    def scripts(self):
+        """Return how many scripts were sent."""
+        return sum(args[0] in {"EVALSHA", "EVAL"} for args in self.sent)
