@@ -34,6 +34,8 @@ from typing import Any
 
 from jobkit.errors import Cancelled, JobError, LeaseLost, RunTooLong, Stop
 
+_to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
 ID_BYTES = 200
 PAYLOAD_BYTES = 1 << 20
 
@@ -158,7 +160,7 @@ def encode(args: Mapping[str, Any] | bytes | None) -> bytes:
     elif isinstance(args, Mapping):
         try:
             _check_keys(args)
-            payload = json.dumps(dict(args), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+            payload = _to_json(dict(args)).encode()
         except JobError:
             raise
         except (TypeError, ValueError, RecursionError) as error:
@@ -188,7 +190,7 @@ def decode(payload: bytes) -> dict[str, Any]:
     if not payload:
         return {}
     try:
-        args = json.loads(payload)
+        args = json.loads(payload.decode())
     except ValueError as error:
         raise JobError(f"the payload is not JSON ({error}); a handler of raw bytes says raw=True") from None
     if not isinstance(args, dict):

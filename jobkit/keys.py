@@ -57,6 +57,8 @@ class Keys:
             raise ConfigError(f"a queue's name is text of 1 to {NAME_BYTES} bytes in UTF-8, got {self.queue!r:.300}")
         if "{" in self.queue or "}" in self.queue:
             raise ConfigError(f"a queue's name has no braces: they mark the hash tag, got {self.queue!r}")
+        if self.prefix.encode("utf-8", "replace").decode() != self.prefix:
+            raise ConfigError(f"a prefix is text in UTF-8, got {self.prefix!r:.300}")
         if "{" in self.prefix or "}" in self.prefix:
             raise ConfigError(f"a prefix has no braces: they mark the hash tag, got {self.prefix!r}")
         for name in ("delayed", "ready", "alone", "dead", "totals", "tokens", "bell"):

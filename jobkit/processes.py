@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,14 @@ class Crew:
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._env, cwd=self._folder
             )
         return name
+
+    def freeze(self, name: str) -> None:
+        """Stop a process in its tracks (SIGSTOP), as a long pause does: what it was doing stays as it is."""
+        self.running[name].send_signal(signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        """Let a frozen process go on (SIGCONT)."""
+        self.running[name].send_signal(signal.SIGCONT)
 
     def kill(self, name: str) -> None:
         """End a process by SIGKILL: no handler, no `finally`, no farewell."""

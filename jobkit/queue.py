@@ -118,7 +118,8 @@ class Queue:
     def submit_many(self, jobs: Iterable[New]) -> list[Submitted]:
         """Submit many jobs; all are checked before the first is written, 500 go in one step."""
         jobs, now = list(jobs), self.clock.now()
-        rows = [job.row(self._fresh_id(), self.max_attempts, now) for job in jobs]
+        fresh = self._fresh_ids(len(jobs))
+        rows = [job.row(job_id, self.max_attempts, now) for job, job_id in zip(jobs, fresh, strict=True)]
         own = [job.id for job in jobs if job.id is not None]
         if len(own) != len(set(own)):
             raise JobError("the same id stands twice in one submit_many")
@@ -133,9 +134,10 @@ class Queue:
                 submitted.append(Submitted(row[0], made == "created", State(state)))
         return submitted
 
-    def _fresh_id(self) -> str:
-        """Return 72 random bits as 12 characters: two of a billion live jobs meet once in 10,000 such queues."""
-        return base64.b64encode(self._rng.getrandbits(72).to_bytes(9, "big"), altchars=b"_.").decode()
+    def _fresh_ids(self, n: int) -> list[str]:
+        """Return ids of 72 random bits, 12 characters: two of a billion live jobs meet once in 10,000 such queues."""
+        text = base64.b64encode(self._rng.randbytes(9 * n), altchars=b"_.").decode()  # 9 bytes make 12, no padding
+        return [text[start : start + 12] for start in range(0, len(text), 12)]
 
     # -- the scheduler's two ---------------------------------------------------
 
@@ -205,6 +207,8 @@ class Queue:
         return self._fail(claim, error, -2)
 
     def _fail(self, claim: Claim, error: BaseException | str, delay_ms: int) -> State:
+        if not isinstance(error, (BaseException, str)):
+            raise JobError(f"a run fails with an exception, or with words; got {error!r:.100}")
         answer = self._scripts.call(
             self.redis, "fail", id=claim.id, token=claim.token, delay_ms=delay_ms, error=history.describe(error)
         ).decode()
@@ -222,6 +226,8 @@ class Queue:
 
     def each(self, verb: str, claims: list[Claim]) -> list[str]:
         """Run `ack`, `extend` or `release` for many claims of one worker, 500 in one step; returns the answers."""
+        if verb not in _GOOD:
+            raise JobError(f"each does {', '.join(_GOOD)}; got {verb!r}")
         answers: list[str] = []
         for start in range(0, len(claims), CHUNK):
             chunk = claims[start : start + CHUNK]

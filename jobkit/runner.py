@@ -134,18 +134,20 @@ class Runner:
 
     def ack(self, done: list[Claim]) -> list[Outcome]:
         """Ack what is done; returns the outcomes."""
-        return self.acked(done, self._tell(done, lambda: self.queue.each("ack", done)))
+        answers = self._tell(done, lambda: self.queue.each("ack", done))
+        self.acked(done, answers)
+        return [Outcome.of(claim, "done" if a == "done" else "stale") for claim, a in zip(done, answers, strict=True)]
 
-    def acked(self, done: list[Claim], answers: list[str]) -> list[Outcome]:
-        """Note, and log, what the acks were answered: done, or stale."""
+    def acked(self, done: list[Claim], answers: list[str]) -> None:
+        """Note, and log, what the acks were answered. A batch is one line: a line per job costs more than the job."""
         self.heartbeat.drop(done)
-        outcomes = []
         for claim, answer in zip(done, answers, strict=True):
-            outcome = Outcome.of(claim, "done" if answer == "done" else "stale")
-            level = logging.INFO if outcome.became == "done" else logging.WARNING
-            self.log.log(level, "%s (%s)", outcome, claim.id)
-            outcomes.append(outcome)
-        return outcomes
+            if answer != "done":
+                self.log.warning("%s (%s)", Outcome.of(claim, "stale"), claim.id)
+        if len(done) > 1:
+            self.log.info("%d jobs done", answers.count("done"))
+        elif answers == ["done"]:
+            self.log.info("%s: done, attempt %d (%s)", done[0].task, done[0].attempt, done[0].id)
 
     def _settle_failed(self, claim: Claim, error: BaseException) -> Outcome:
         if isinstance(error, RunTooLong) and claim.stop is RunTooLong:

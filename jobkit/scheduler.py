@@ -39,12 +39,13 @@ class Tick(NamedTuple):
 class Scheduler:
     """Promotes and recovers, by `tick()` or in a loop of its own.
 
-    `floor` is how long `run` sleeps at most, in seconds.
+    `floor` is how long `run` sleeps at most, in seconds; never longer than a third of the lease,
+    so that a dead worker's jobs are back after a lease and a third, or a lease and two seconds.
     """
 
     def __init__(self, queue: Queue, *, floor: Seconds = FLOOR) -> None:
         self.queue = queue
-        self._floor = to_ms(floor, "floor", least=1) / 1000
+        self._floor = min(to_ms(floor, "floor", least=1), queue.lease_ms / 3) / 1000
         self._recovered_at = self._tidied_at = float("-inf")
         self._stopping = threading.Event()
 
@@ -99,7 +100,8 @@ class Scheduler:
             return min(1.0, self._floor)
         if tick.promoted or tick.recovered or tick.buried:
             log.debug("%s: %d promoted, %d recovered, %d buried", self.queue.name, *tick[:3])
-        return self._floor if tick.wait is None else tick.wait
+        look = self._recovered_at + self._floor - self.queue.clock.monotonic()  # no lease waits longer than that
+        return look if tick.wait is None else min(look, tick.wait)
 
     def stop(self) -> None:
         """End `run` within a quarter of a second; from any thread or signal handler."""

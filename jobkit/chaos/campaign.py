@@ -66,11 +66,15 @@ class _Campaign:
             self._clock.sleep(0.005)
 
     def _kill(self) -> None:
-        """Kill a worker as soon as it is at work, within a second, and start another in its place."""
-        name = self._rng.choice(sorted(self._crew.running))
-        end = self._clock.monotonic() + 1
-        while not self._at_work(name) and self._clock.monotonic() < end:
-            self._clock.sleep(0.002)
+        """Kill a worker that is at work, if one is found within five seconds, and start another in its place."""
+        end = self._clock.monotonic() + 5
+        while True:
+            name = self._rng.choice(sorted(self._crew.running))
+            self._crew.freeze(name)  # so that what the journal says of it is still true when the kill comes
+            if self._at_work(name) or self._clock.monotonic() > end:
+                break
+            self._crew.thaw(name)
+            self._clock.sleep(self._rng.random() * 0.02)
         self._crew.kill(name)
         self._hit.append((self._crew.killed[-1][0], self._at_work(name)))
         self._crew.start()

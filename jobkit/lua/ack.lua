@@ -12,11 +12,11 @@ local t, answers, entries = now(), {}, {}
 
 for i = 2, #ARGV, 2 do
   local record, token = job .. ARGV[i], ARGV[i + 1]
-  local f = redis.call('HMGET', record, 'state', 'token', 'entry', 'settled')
-  local mine, answer = held({state = f[1], token = f[2], settled = f[4]}, token, 'ack')
+  local f = redis.call('HMGET', record, 'state', 'token', 'entry')
+  local mine, answer = held({state = f[1], token = f[2]}, token, 'ack')
   if mine then
     entries[#entries + 1] = f[3]
-    redis.call('HSET', record, 'state', 'done', 'ended', t, 'settled', token .. ' ack done')
+    redis.call('HSET', record, 'state', 'done', 'ended', t)
     redis.call('PEXPIRE', record, ARGV[1])
     answer = 'done'
   end

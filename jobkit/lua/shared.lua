@@ -9,6 +9,8 @@ end
 -- before (its reply was lost, it asks again), or 'stale'.
 local function held(fields, token, verb)
   if fields.state == 'running' and fields.token == token then return true end
+  -- Only an ack makes a job done, so a done job with this token needs no further note of it.
+  if fields.state == 'done' and fields.token == token then return false, verb == 'ack' and 'done' or 'stale' end
   local settled, by, answer = string.match(fields.settled or '', '^(%d+) (%a+) (%a+)$')
   return false, settled == token and by == verb and answer or 'stale'
 end
