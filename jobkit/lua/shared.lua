@@ -1,8 +1,12 @@
 -- What several verbs need; the loader puts it before every script.
 
-local function now() -- Redis TIME, in ms: the only clock that decides
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+local moment
+local function now() -- Redis TIME, in ms: the only clock that decides; one instant for the whole script
+  if not moment then
+    local time = redis.call('TIME')
+    moment = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return moment
 end
 
 -- Is this token the newest claim of a running job? If not, the answer: what the same verb was told
