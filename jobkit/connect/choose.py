@@ -69,7 +69,10 @@ def _found(prefix: str | None) -> tuple[Client, str]:
 
 
 def _fake(clock: Clock | None, prefix: str | None) -> Client:
-    from jobkit.connect.fake import FakeRedis, shared_fake  # noqa: PLC0415 - 0.4 s: fakeredis brings numpy
+    try:
+        from jobkit.connect.fake import FakeRedis, shared_fake  # noqa: PLC0415 - 0.4 s: fakeredis brings numpy
+    except ImportError as error:  # missing, or a release whose insides are elsewhere
+        raise ConfigError(f"the fake needs fakeredis[lua] 2.40 or 2.41 ({error})") from None
 
     fake = shared_fake() if clock is None else FakeRedis(clock)
     return fake.client(prefix=prefix or "")

@@ -13,7 +13,7 @@ import sys
 folder, command = sys.argv[1], sys.argv[2:]
 log = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 files = (
-    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+    (os.POSIX_SPAWN_OPEN, 0, "redis.conf", os.O_RDONLY, 0),
     (os.POSIX_SPAWN_OPEN, 1, "server.log", log, 0o600),
     (os.POSIX_SPAWN_DUP2, 1, 2),
 )

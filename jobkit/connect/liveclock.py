@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from importlib.resources import files
 from typing import Any
 
@@ -43,12 +44,17 @@ class LiveClock(Clock):
 
     def __init__(self, client: redis.Redis) -> None:
         self._redis = client  # sends everything once: ageing twice would be wrong
+        self._lock = threading.Lock()
 
     def advance(self, seconds: Seconds) -> None:
         """Make everything on the server older by `seconds`, in bounded script calls."""
         dt = to_ms(seconds, "advance")
         if dt == 0:
             return
+        with self._lock:
+            self._age(dt)
+
+    def _age(self, dt: int) -> None:
         names = list(set(self._redis.scan_iter(count=1000)))  # SCAN may tell a key twice
         for start in range(0, len(names), PAGE):
             others = self._run("age_keys", names[start : start + PAGE], dt, RECORD, *TIME_FIELDS)

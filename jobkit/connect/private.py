@@ -118,7 +118,7 @@ class PrivateServer:
         return [f"port {port}", "bind 127.0.0.1", f"requirepass {password}"]
 
     def _start(self, program: Found, conf: list[str]) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-I", "-S", str(GUARD), str(self.folder), program.path, "redis.conf"]
+        command = [sys.executable, "-I", "-S", str(GUARD), str(self.folder), program.path, "-"]  # - reads standard input
         read, self._pipe = os.pipe()  # neither end is inherited by other programs
         try:
             return subprocess.Popen(  # noqa: S603 - the program is one of find_servers(), the rest our own

@@ -31,7 +31,7 @@ def no_server(monkeypatch):
     monkeypatch.setattr(private, "why_none", lambda: "no redis-server on PATH")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def url(live_server):
     with PrivateServer(over="loopback") as server:
         yield server.client().server.address

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 import redis as redis_py
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from jobkit.clock import VirtualClock
 from jobkit.connect import address_for_others, connect
@@ -91,7 +93,7 @@ def test_it_ends_with_its_owner(owner, eventually):
     )
     process = owner(code)
     port = urlsplit(process.stdout.readline().strip()).port
-    with redis_py.Redis(port=port, protocol=2) as client:
+    with redis_py.Redis(port=port, protocol=2, retry=Retry(NoBackoff(), 0)) as client:
         assert client.ping()
         process.kill()
 

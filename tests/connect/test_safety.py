@@ -17,10 +17,16 @@ SPELLINGS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def production(live_server):
+    with PrivateServer(over="loopback") as server:
+        yield server.client().server.address
+
+
 @pytest.fixture
-def theirs(live_server):
+def theirs(production):
     """A client of a server that, as far as it knows, is somebody's production."""
-    with PrivateServer(over="loopback") as server, connect(server.client().server.address) as client:
+    with connect(production) as client:
         client.set("precious", "1")
         yield client
         assert client.get("precious") == b"1"
