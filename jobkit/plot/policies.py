@@ -147,8 +147,12 @@ def _draws(policy: Backoff, attempt: int, n: int, seed: int) -> np.ndarray:
 
 
 def _between(name: str, delays: np.ndarray) -> str:
-    low, high = spoken(float(delays.min())), spoken(float(delays.max()))
-    return f"{name}: all after {low}" if low == high else f"{name}: between {low} and {high}"
+    low, high = float(delays.min()), float(delays.max())
+    if low == high:
+        return f"{name}: all after {spoken(low)}"
+    if spoken(low) == spoken(high):
+        return f"{name}: all within {spoken(high - low)}, after {spoken(low)}"
+    return f"{name}: between {spoken(low)} and {spoken(high)}"
 
 
 def _range(low: float, middle: float, high: float) -> str:
