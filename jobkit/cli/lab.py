@@ -17,7 +17,7 @@ QUIET = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "
 
 
 @click.command
-@click.argument("name", default="00")
+@click.argument("name", default="00", metavar="[NN]")
 @click.option("--port", default=8888, show_default=True, help="First port to try; the next free one is taken.")
 @click.option("--browser/--no-browser", default=None, help="Open a browser [default: where there is a display].")
 @click.option("--notebooks", "folder", type=click.Path(path_type=Path, file_okay=False), hidden=True,

