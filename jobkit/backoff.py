@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jobkit.clock import TEN_YEARS, Seconds, to_ms
@@ -61,7 +62,7 @@ def equal(delay: Number, u: Number) -> Number:
 
 def proportional(fraction: float) -> Jitter:
     """Give or take a fraction: delay x U(1 - fraction, 1 + fraction); 0.2 is +-20 %."""
-    if not _is_number(fraction) or not 0 <= fraction <= 1:
+    if not _lies_between(fraction, 0, 1):
         raise BackoffError(f"the fraction of a proportional jitter lies between 0 and 1, got {fraction!r}")
 
     def jitter(delay: Number, u: Number) -> Number:
@@ -156,8 +157,10 @@ class Exponential(_Schedule):
         base_ms, cap_ms = _ms(base, "base"), _ms(cap, "cap")
         if not 1 <= base_ms <= cap_ms:
             raise BackoffError(f"base must be at least 1 ms and at most the cap, got base={base!r}, cap={cap!r}")
-        if not _is_number(factor) or not 1 <= factor <= 1000:
+        if not _lies_between(factor, 1, 1000):
             raise BackoffError(f"factor must lie between 1 and 1000, got {factor!r}")
+        if not isinstance(first_exponent, int) or not _lies_between(first_exponent, 0, 1000):
+            raise BackoffError(f"first_exponent is a whole number from 0 to 1000, got {first_exponent!r}")
         # Past this exponent the cap holds. Clamping it before the power keeps factor^n finite.
         last = 0 if factor == 1 else math.ceil(math.log(cap_ms / base_ms, factor)) + 1
         if last > 10_000:
@@ -235,15 +238,16 @@ class Decorrelated(_Policy):
         return wait.astype(np.int64)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+def _lies_between(value: object, least: float, most: float) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
 
 
 def _ms(value: Seconds, what: str) -> int:
+    """As to_ms, but a policy that says "a while ago" is no policy."""
     try:
         ms = to_ms(value, what)
     except DelayError as error:
         raise BackoffError(str(error)) from None
-    if not isinstance(value, (int, float)) or value >= 0:
-        return ms
-    raise BackoffError(f"{what} must not be negative, got {value!r}")
+    if value < (timedelta() if isinstance(value, timedelta) else 0):
+        raise BackoffError(f"{what} must not be negative, got {value!r}")
+    return ms

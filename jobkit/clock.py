@@ -35,7 +35,7 @@ def to_ms(value: Seconds, what: str = "delay", *, least: int = 0) -> int:
     if not number or not float("-inf") < seconds <= TEN_YEARS:  # NaN is on neither side
         bounds = f"between {least / 1000:g} and {TEN_YEARS} (ten years)"
         raise DelayError(f"{what} must be a number of seconds {bounds}, got {value!r:.100}")
-    ms = max(0, round(seconds * 1000))
+    ms = round(max(0, seconds) * 1000)
     if ms < least:
         raise DelayError(f"{what} must be at least {least / 1000:g} s, got {value!r}")
     return ms

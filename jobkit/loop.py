@@ -56,7 +56,7 @@ class Loop:
         with _signals(self):
             for thread in self._threads:
                 thread.start()
-            self._log.info("runs, %d handler threads", len(self._threads))
+            self._log.info("runs, handler threads: %d", len(self._threads))
             try:
                 while not self._stopping.is_set() and not worker.hung:
                     wait = scheduler.safe_tick() if scheduler else FLOOR
@@ -121,7 +121,7 @@ class Loop:
         grace, end = self._worker.grace, self._clock.monotonic() + self._worker.grace
         running = len(self._runner.heartbeat.held())
         if running:
-            self._log.info("stops; it waits up to %g s for %d jobs", grace, running)
+            self._log.info("stops, after %g s at the latest; jobs that still run: %d", grace, running)
         for thread in self._threads:
             while thread.is_alive() and self._clock.monotonic() < end and not self._hurry.is_set():
                 thread.join(0.1)
@@ -129,7 +129,7 @@ class Loop:
         finished = [claim for claim in held if claim.state is State.DONE]
         left = [claim for claim in held if claim.state is not State.DONE]
         if left:
-            self._log.warning("gives back %d jobs that still run", len(left))
+            self._log.warning("gives back what still runs, jobs: %d", len(left))
         with contextlib.suppress(RedisError):  # their leases run out instead
             self._runner.ack(finished)
             self._runner.give_back(left)
