@@ -248,6 +248,7 @@ def _ms(value: Seconds, what: str) -> int:
         ms = to_ms(value, what)
     except DelayError as error:
         raise BackoffError(str(error)) from None
-    if value < (timedelta() if isinstance(value, timedelta) else 0):
+    negative = value < timedelta() if isinstance(value, timedelta) else value < 0
+    if negative:
         raise BackoffError(f"{what} must not be negative, got {value!r}")
     return ms
