@@ -107,7 +107,7 @@ def execute(notebook: NotebookNode, *, folder: Path = FOLDER, timeout: float = 3
         timeout=timeout,
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
-        store_widget_state=False,
+        store_widget_state=True,  # without it nbclient stumbles over a slider's output; it is not kept, see below
         coalesce_streams=True,
         on_cell_execute=lambda cell, cell_index: begun.append(cell),  # noqa: ARG005 - nbclient names them
     )
@@ -120,6 +120,7 @@ def execute(notebook: NotebookNode, *, folder: Path = FOLDER, timeout: float = 3
         failure = Failure(len(begun), begun[-1].source, f"TimeoutError: still running after {timeout:g} s")
     except (DeadKernelError, RuntimeError) as error:  # RuntimeError: a kernel that did not start
         failure = Failure(len(begun), begun[-1].source if begun else "", f"{type(error).__name__}: {error}")
+    notebook.metadata.pop("widgets", None)  # large, differs from run to run, and dead without its kernel
     return Outcome(len(cells), len(begun), time.monotonic() - started, failure)
 
 

@@ -72,9 +72,11 @@ def test_what_is_not_stored(source, cell, problem):
 
 
 def test_widgets_are_left_to_their_pictures(source):
-    source.write_text("# %%\nimport ipywidgets\nprint('static')\nipywidgets.IntSlider()\n")
+    source.write_text("# %%\nimport ipywidgets\nprint('static')\nipywidgets.interact(lambda n: print(n), n=(0, 3));\n")
     assert store(source) == ""
-    assert [output.output_type for output in stored(source).cells[0].outputs] == ["stream"]
+    notebook = stored(source)
+    assert [output.output_type for output in notebook.cells[0].outputs] == ["stream"]
+    assert "widgets" not in notebook.metadata
 
 
 def test_tracebacks_name_files_as_the_project_does(source):
