@@ -5,7 +5,23 @@ It takes the very policies that the queue uses, and knows nothing of Redis.
 
 from jobkit.storm.compare import Comparison, compare
 from jobkit.storm.contention import Contention, occ, strategies
+from jobkit.storm.guards import Breaker, Budget
+from jobkit.storm.queueing import Outage, coin_flip, metastable
 from jobkit.storm.result import Storm, Summary
 from jobkit.storm.retry import storm
 
-__all__ = ["Comparison", "Contention", "Storm", "Summary", "compare", "occ", "storm", "strategies"]
+__all__ = [
+    "Breaker",
+    "Budget",
+    "Comparison",
+    "Contention",
+    "Outage",
+    "Storm",
+    "Summary",
+    "coin_flip",
+    "compare",
+    "metastable",
+    "occ",
+    "storm",
+    "strategies",
+]

@@ -82,7 +82,8 @@ class _Batch:
         self.read = self._messages(shape)
         self.write = self.read + self._messages(shape) + self._messages(shape)
         self.failures = np.zeros(shape, dtype=np.int64)
-        self.last_wait = np.zeros(shape)
+        # With no chance at all a chain begins at its base.
+        self.last_wait = np.full(shape, policy.wait(1, 0.0) if hasattr(policy, "wait") else 0.0)
         self.calls = np.zeros(runs, dtype=np.int64)
 
     def _messages(self, shape: int | tuple[int, ...]) -> np.ndarray:
@@ -122,15 +123,9 @@ class _Batch:
 def unrounded(policy: Any, failures: np.ndarray, last: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw waits by a policy's own formula, in ms, before it cuts them to whole ms.
 
-    `last` holds the waits before these, of which only a decorrelated policy makes use. A policy of
-    another kind gives its `delays`.
+    `last` holds the waits before these, of which only a decorrelated policy makes use. A policy
+    without `wait` gives its `delays`.
     """
-    if isinstance(policy, Decorrelated):
-        before = np.where(failures == 1, policy._base, last)  # noqa: SLF001 - one formula, in one place
-        stepped = policy._step(before, rng.random(len(failures)))  # noqa: SLF001
-        return np.minimum(stepped, policy._cap)  # noqa: SLF001
-    steps = getattr(policy, "_steps", None)
-    if steps is None:
-        return np.asarray(policy.delays(failures, rng), dtype=np.float64)
-    due = np.asarray(steps)[np.minimum(failures, len(steps)) - 1]
-    return np.asarray(policy.jitter(due, rng.random(len(failures))))
+    if hasattr(policy, "wait"):
+        return np.asarray(policy.wait(failures, rng.random(len(failures)), last))
+    return np.asarray(policy.delays(failures, rng), dtype=np.float64)
