@@ -35,7 +35,7 @@ def lines(series: Mapping[str, Points], *, x: str, y: str, caption: str, twin: s
     ax.grid(visible=True, which="major", color=LINE, linewidth=0.8)
     ax.tick_params(which="minor", length=0)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axis.set_major_formatter(lambda value, _: f"{value:,.12g}")
         axis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(x, fontsize=TEXT, color=GREY)
     ax.set_ylabel(y, fontsize=TEXT, color=GREY)

@@ -1,0 +1,239 @@
+# %% [markdown]
+# # Start here
+#
+# A hotel, at night. Wake-up calls stand on a list, sorted by time. Two porters watch the list, and room 412 is due in five seconds.
+#
+# **How often will its phone ring?** Never, once, twice, or does it depend? Decide. Then run the cells one by one, with Shift+Enter.
+
+# %% tags=["varies"] varies="the first line names the Redis that was found"
+import jobkit as jk
+from jobkit import plot
+
+redis = jk.connect()
+clock = redis.clock
+CALLS = redis.prefix + "calls"
+redis.zadd(CALLS, {"room 412": clock.now() + 5000})
+
+# %% [markdown]
+# The list lives in Redis: a *sorted set*, each room with the time of its call in milliseconds. The 1 says that one line was added.
+#
+# A porter reads what is due, strikes it off, and rings. At each `yield` the other porter may get ahead.
+
+
+# %%
+def porter(name):
+    due = redis.zrange(CALLS, "-inf", clock.now(), byscore=True)
+    yield name, "ZRANGE: what is due?", due
+    for room in due:
+        struck = redis.zrem(CALLS, room)
+        yield name, "ZREM: strike it off", struck
+        yield name, "rings", room
+
+
+# %% [markdown]
+# Anybody would write it like this, and for one porter it is right. Five seconds later, two of them go to work:
+
+# %%
+clock.advance(5)
+ada, bob = porter("Ada"), porter("Bob")
+steps = [next(who) for who in (ada, bob, ada, ada, bob, bob)]
+plot.steps(steps, caption="Two porters, one call: the phone in room 412 rings twice.")
+
+# %% [markdown] points=["A3"]
+# ## Why it rang twice
+#
+# No error, no warning, no line in a log. Each porter did what it was told. Here are the same six steps with what nobody noticed:
+
+# %%
+unseen = {2: "Ada has not struck it off yet", 5: "0 means: it was gone already. Nobody reads the answer"}
+noted = [(*step, unseen.get(n, "")) for n, step in enumerate(steps, 1)]
+plot.steps(noted, caption="Step 2 read the list too early, and step 5 was told so.")
+
+# %% [markdown]
+# Bob holds an old copy of the list. In step 5 Redis tells him: ZREM took **0** lines off, somebody was here before you. He rings anyway. Make it "charge the card" instead of "ring", and a customer has paid twice.
+
+# %% [markdown] points=["A3"]
+# ## Your turn: one line
+#
+# `if True` is the line to change. When may a porter ring? The check in the cell below tries your porter in every order that two of them can take.
+
+
+# %%
+def careful(name):
+    due = redis.zrange(CALLS, "-inf", clock.now(), byscore=True)
+    yield name, "ZRANGE: what is due?", due
+    for room in due:
+        struck = redis.zrem(CALLS, room)
+        yield name, "ZREM: strike it off", struck
+        if True:  # <- change this line
+            yield name, "rings", room
+
+
+# %% [markdown]
+# Three steps for Ada, three for Bob: 20 ways to shuffle them. Run this after each change.
+
+# %% tags=["check"]
+from itertools import permutations
+
+
+def check(porter):
+    for order in sorted(set(permutations("AAABBB"))):
+        redis.delete(CALLS)
+        redis.zadd(CALLS, {"room 412": clock.now()})
+        who = {"A": porter("Ada"), "B": porter("Bob")}
+        taken = [next(who[turn], None) for turn in order]
+        taken = [step for step in [*taken, *who["A"], *who["B"]] if step]
+        rings = sum(what == "rings" for _, what, _ in taken)
+        if rings != 1:
+            return plot.steps(taken, caption=f"Not yet. In this order the phone rings {rings} times, not once.")
+    return "Passed: the phone rings once, in all 20 orders."
+
+
+check(careful)
+
+# %% [markdown]
+# <details><summary>The line, if you want to compare</summary>
+#
+# `if struck:`. Only the porter whose ZREM answered 1 may ring. The answer was there all the time.
+#
+# </details>
+
+# %% [markdown] points=["A3"]
+# ## Is it right now?
+#
+# One question is left. A porter can fall asleep, at any line. Say that Ada reads, strikes off, and nods:
+
+# %%
+redis.zadd(CALLS, {"room 412": clock.now()})
+ada = careful("Ada")
+steps = [next(ada), next(ada)]
+plot.steps(
+    [*steps, ("Ada", "falls asleep", None, f"left on the list: {redis.zcard(CALLS)}")],
+    caption="On no list, and nobody rang.",
+)
+
+# %% [markdown]
+# Room 412 misses its train. Ring first and strike off later? Then a nap in between makes it ring twice. Two commands always leave a gap. What helps is *one* step, inside Redis, that reads, strikes off and hands over.
+
+# %% [markdown] points=["A3", "A6", "A9"]
+# ## The same with the kit
+#
+# That step is called `promote`, and it is the heart of this kit. Give it a job that is due, and let two porters call it:
+
+# %%
+queue = jk.Queue(redis, "desk")
+queue.submit("ring", {"room": 9}, delay=5, id="call-9")
+clock.advance(5)
+[queue.promote().moved for porter in ("Ada", "Bob")]
+
+# %% [markdown]
+# Ada moved one job, Bob moved none. Now for the other half of the subject: what if nobody picks up? Try again, of course. But when, and how often? A worker has a *backoff* for that:
+
+# %%
+import random
+
+again = jk.Table(5, 30, 300, 3600, jitter=jk.proportional(0.2))
+worker = jk.Worker(queue, backoff=again, rng=random.Random(7))
+
+
+@worker.task
+def ring(job, room):
+    if room == 412:
+        raise ConnectionError("nobody picks up")
+
+
+# %% [markdown]
+# After 5 s, 30 s, 5 min and 1 h, each give or take 20 %. Room 9 waits to be rung, and room 412 joins the queue, for in five seconds:
+
+# %%
+queue.submit("ring", {"room": 412}, delay=5, id="call-412")
+worker.step()
+
+# %% [markdown]
+# That was room 9, and it picked up. Five seconds later it is 412's turn:
+
+# %%
+clock.advance(5)
+worker.step()
+
+# %% [markdown]
+# The first try failed, and the worker did not sit down to wait: the job went back to the sorted set with a later time. Nor do we wait. `drain` moves the clock from one due time to the next, until nothing is left:
+
+# %%
+worker.drain()
+
+# %% [markdown]
+# Five runs, then no more: a job that never works must not run for ever. Here is its life on a line of time:
+
+# %% tags=["varies"] varies="a server's own milliseconds pass between the steps"
+plot.attempts(queue, "call-412")
+
+# %% [markdown]
+# A job that was given up is not lost. It is a *dead letter*: somebody looks at it, mends the cause, and sends it again.
+
+# %%
+print(queue.dead()[0])
+
+# %% [markdown] points=[]
+# ## Which Redis you have
+#
+# The line under the first cell said it. Here it is again:
+
+# %% tags=["varies"] varies="names the Redis that was found"
+print(redis.server)
+
+# %% [markdown]
+# | it says | you have | and |
+# |---|---|---|
+# | a private server | a real Redis, started for this notebook | it listens to you alone, and ends with the notebook |
+# | the fake | Redis in Python, inside this notebook | enough for nearly everything; a real one is better for crashes |
+# | at an address | the server whose URL is in `JOBKIT_REDIS` | its time can't be moved, so use one of the other two |
+#
+# To choose, set `JOBKIT_REDIS` to `private` or `fake` before `make lab`. `.venv/bin/jobkit doctor` says what your machine has, and what to do about what it lacks.
+
+# %% [markdown] points=[]
+# ## The map
+#
+# | | notebook | |
+# |---|---|---|
+# | 00 | Start here | you are here |
+# | 01 | [A sorted set is a delayed queue](01_sorted_set.ipynb) | here, 30 minutes |
+# | 02 | Two workers, one job: the atomic claim | to come |
+# | 03 | Whose clock? | to come |
+# | 04 | Scheduler and workers apart | to come |
+# | 05 | The worker dies | to come |
+# | 06 | Long jobs and zombies | to come |
+# | 07 | Exactly once in effect | to come |
+# | 08 | [Retry with backoff](08_retry_with_backoff.ipynb) | here, 35 minutes |
+# | 09 | Jitter and the retry storm | to come |
+# | 10 | Poison and dead letters | to come |
+# | 11 | Cancel | to come |
+# | 12 | The hot bucket | to come |
+# | 13 | Recurring schedules on many instances | to come |
+# | 14 | Running it | to come |
+# | 15 | Capstone: the interview problem | to come |
+
+# %% [markdown] points=[]
+# ## Three doors
+#
+# - **You study alone.** Go on with 01. Guess before you run a cell: a wrong guess is remembered best.
+# - **You have an interview.** Tonight 00, 01 and 08: the queue, and its retries. Say each "explain it without notes" aloud before you open the answer. Once it is all there, the evening is 00, 02, 05, 07, 09 and 15.
+# - **You teach.** `make tour` runs every notebook without a browser, so you know beforehand that all of it works on your machines. Ask for a guess before each cell that breaks something.
+
+# %% [markdown] points=[]
+# ## Four files to read first
+#
+# The whole kit fits into one sitting. These four come first, and each stands by itself:
+#
+# - [promote.lua](../jobkit/lua/promote.lua): what is due becomes ready, in one step. You have just called it.
+# - [backoff.py](../jobkit/backoff.py): how long to wait before the next try
+# - [fail.lua](../jobkit/lua/fail.lua): another try, or the dead letters
+# - `leader.py`: one scheduler of many. It comes with notebook 13.
+
+# %% [markdown] points=[]
+# ## When you are stuck
+#
+# - *Kernel, Restart Kernel and Run All Cells* brings any notebook back to a clean start, Redis included.
+# - `queue.submit?` in a cell shows what a method takes, and `queue.submit??` how it works.
+# - `make` alone lists what you can do. `.venv/bin/jobkit doctor` looks for what is missing.
+# - The [design](../docs/design.md) is one page: states, keys, laws. The [README](../README.md) has the rest.

@@ -1,0 +1,779 @@
+# %% [markdown]
+# # 01 A sorted set is a delayed queue
+#
+# At the end you can build a delayed queue out of two Redis structures, name four ways in which the first version breaks, and say what each of its commands costs when a million jobs wait.
+#
+# About 30 minutes, estimated from the number of words. All cells together run in less than half a minute.
+
+# %% [markdown] points=["A1"]
+# ## The night desk
+#
+# A hotel desk keeps two things for its wake-up calls. A **list** by the phone, sorted by time, with nothing on it but room numbers. And a **box of cards**, one card per room: who sleeps there, which language, how long to let it ring.
+#
+# The list says *when*, the card says *what*. To know who is next, nobody reads every card.
+
+# %% tags=["varies"] varies="the first line names the Redis that was found"
+import jobkit as jk
+from jobkit import plot
+
+redis = jk.connect()
+clock = redis.clock
+
+# %% [markdown]
+# **Predict.** Redis has no alarm clock: there is no command for "do this at six". How will the desk know that it is six?
+#
+# ◯ Redis calls back ◯ one timer for each call ◯ somebody looks at the list now and then ◯ sleep until the first call
+
+# %% [markdown] points=["A1"]
+# ## A list that sorts itself
+#
+# First the list. A *sorted set* holds *members*, each with a number, its *score*. ZADD puts them in, in any order:
+
+# %%
+TRY = redis.prefix + "try"
+redis.zadd(TRY, {"room 9": 30, "room 412": 10, "room 7": 20})
+
+# %% [markdown]
+# Three were added. (`redis.prefix` is empty on a Redis of your own. On somebody else's it keeps your keys apart from theirs.) ZRANGE reads them back, from the first, 0, to the last, -1:
+
+# %%
+redis.zrange(TRY, 0, -1, withscores=True)
+
+# %% [markdown]
+# Sorted by score, not by when they came. The `b` means bytes: Redis stores bytes, and gives bytes back. Now room 412 wants to sleep longer. What will ZADD do with a member that it knows?
+
+# %%
+redis.zadd(TRY, {"room 412": 40}), redis.zrange(TRY, 0, -1, withscores=True)
+
+# %% [markdown]
+# It added **0**, and moved one. A member stands in the set once, whatever happens; a list on paper would now have room 412 twice.
+#
+# The question that a delayed queue asks all night is "who has a score up to 20?":
+
+# %%
+redis.zrange(TRY, "-inf", 20, byscore=True)
+
+# %% [markdown]
+# And who was served comes off the list. ZREM says how many it took:
+
+# %%
+redis.zrem(TRY, "room 7"), redis.zrem(TRY, "room 7")
+
+# %% [markdown]
+# Once 1, then 0: it was not there any more. That 0 is worth more than it looks, and notebook 02 is about it. The list so far, as commands:
+
+# %%
+plot.table(
+    [
+        ("to", "Redis command", "in redis-py", "answers"),
+        ("add, or move", "ZADD try 30 room-9", "zadd(key, {member: score})", "how many are new"),
+        ("read what is due", "ZRANGE try -inf 20 BYSCORE", "zrange(key, '-inf', 20, byscore=True)", "the members"),
+        ("take off", "ZREM try room-9", "zrem(key, member)", "how many were there"),
+    ],
+    caption="Three commands of the sorted set. A delayed queue needs no others.",
+)
+
+# %% [markdown] points=["A1"]
+# ## A card for the rest
+#
+# A member is a name with a number, no more. The rest goes on a card. In Redis that is a *hash*: fields and values under one key.
+
+# %%
+CARD = redis.prefix + "try:room 9"
+redis.hset(CARD, mapping={"guest": "Ada", "language": "en"})
+redis.hgetall(CARD)
+
+# %% [markdown]
+# HSET writes fields, HGETALL reads the whole card. A field can also count, in one command, without being read first:
+
+# %%
+redis.hincrby(CARD, "rings", 1), redis.hincrby(CARD, "rings", 1)
+
+# %% [markdown]
+# Why not write the whole card into the member? Because a member is its own name. Change one letter, and it is another member; the old one still stands there:
+
+# %%
+redis.zadd(TRY, {"room 9, Ada": 30}), redis.zadd(TRY, {"room 9, Ida": 30}), redis.zcard(TRY)
+
+# %% [markdown] points=["A1"]
+# ## A delayed queue in eight lines
+#
+# Put the two together: one list for the night, one card per room. The score is the moment of the call, *run-at*, in milliseconds since 1970. (A score is a floating-point number. It holds milliseconds exactly; what becomes of nanoseconds is in notebook 03.)
+
+# %%
+LIST = redis.prefix + "{night}:delayed"
+CARD = redis.prefix + "{night}:job:"
+HOUR = 3_600_000
+
+
+def submit(room, guest, hours):
+    redis.hset(CARD + room, mapping={"guest": guest})
+    redis.zadd(LIST, {room: clock.now() + hours * HOUR})
+
+
+# %% [markdown]
+# The braces in the names have a reason, which comes below. Three guests go to bed:
+
+# %%
+submit("room 9", "Ada", 8)
+submit("room 412", "Bob", 5)
+submit("room 7", "Cleo", 9)
+plot.delayed(redis, LIST)
+
+# %% [markdown] points=["A2"]
+# ## Due means: score <= now
+#
+# Somebody looks at the list now and then, and takes at most so many. That is the answer to the question at the top, and the whole trick. (How often is "now and then"? Notebook 04 measures it.)
+
+
+# %%
+def due(now, limit=10):
+    return redis.zrange(LIST, "-inf", now, byscore=True, offset=0, num=limit)
+
+
+due(clock.now())
+
+# %% [markdown]
+# Nobody yet. Let five hours pass. Nobody can turn a real server's clock, so `advance` makes all that is stored five hours older, which comes to the same. (It counts in seconds, as everything in the kit does outside of Redis.)
+
+# %% tags=["varies"] varies="how long ago a call fell due depends on how fast this machine is"
+clock.advance(5 * 3600)
+plot.delayed(redis, LIST)
+
+# %% [markdown]
+# Bob's call is left of the line. And so says the question:
+
+# %%
+due(clock.now())
+
+# %% [markdown]
+# Strike it off, take his card out of the box, ring:
+
+# %%
+redis.zrem(LIST, "room 412")
+redis.hgetall(CARD + "room 412")
+
+# %% [markdown]
+# That is a delayed queue. No timer, no thread, nothing to start again after a crash: the list is only data, and *now* is only a number. Drag now through the night, and see who is due:
+
+# %% tags=["widget"]
+from ipywidgets import IntSlider, interact
+
+
+@interact(hours=IntSlider(3, min=0, max=5))
+def night(hours):
+    at = due(clock.now() + hours * HOUR)
+    rows = [(room, room in at) for room in (b"room 9", b"room 7")]
+    return plot.table([("call", "due"), *rows], caption=f"{hours} h from now")
+
+
+# %% [markdown]
+# The same without a slider, for five moments:
+
+# %%
+found = [(f"{hours} h from now", due(clock.now() + hours * HOUR)) for hours in range(5)]
+plot.table([("you look", "and due is"), *found], caption="The list stays as it is. Only now moves.")
+
+# %% [markdown] points=["A2"]
+# ## First break: the worker's clock
+#
+# `clock.now()` is the clock of whoever asks. Last Sunday the clocks changed. One porter set his watch twice, one once, one not at all: one is an hour fast, one right, one an hour slow. Room 9 is due in three hours. Who sees it when?
+
+
+# %%
+def sees(error, after):
+    return b"room 9" in due(clock.now() + (error + after) * HOUR)
+
+
+watches = {"an hour fast": 1, "right": 0, "an hour slow": -1}
+rows = [(name, *(sees(error, after) for after in range(1, 5))) for name, error in watches.items()]
+plot.table([("watch", "in 1 h", "in 2 h", "in 3 h", "in 4 h"), *rows], caption="Who takes room 9 for due, and when?")
+
+# %% [markdown]
+# The fast one rings an hour early. The slow one lets the guest miss the train. Both are sure of themselves. And `submit` made the same mistake: it wrote down a time by the watch of whoever took the order.
+#
+# The cure is one clock for all, and it hangs where the list hangs. Redis tells the time:
+
+
+# %%
+def server_now():
+    seconds, micros = redis.time()
+    return seconds * 1000 + micros // 1000
+
+
+assert due(server_now()) == []
+assert due(server_now() + 4 * HOUR) == [b"room 9", b"room 7"]
+
+# %% [markdown]
+# Now all porters get one answer, whatever they wear on their wrists. The price is one more question to Redis, and its answer is a little old on arrival. Further down the kit asks *inside* Redis instead. Notebook 03 is all about clocks.
+
+# %% [markdown] points=["A1"]
+# ## Second break: between two commands
+#
+# `submit` writes twice: the card, then the list. What if the program dies in between? Play it, and stop after the first command:
+
+# %%
+redis.hset(CARD + "room 20", mapping={"guest": "Dan"})
+# ... and here the power goes out
+left = (redis.hgetall(CARD + "room 20"), b"room 20" in due(server_now() + 24 * HOUR))
+plot.table([("the card of room 20", "is it on the list?"), left], caption="Died after the first command: the card.")
+
+# %% [markdown]
+# A card, and no line on the list. Dan oversleeps, and his card lies in the box for ever. The other way round, then, the list first?
+
+# %%
+redis.zadd(LIST, {"room 21": server_now()})
+# ... and here the power goes out
+left = (redis.hgetall(CARD + "room 21"), b"room 21" in due(server_now()))
+plot.table([("the card of room 21", "is it on the list?"), left], caption="Died after the first command: the list.")
+
+# %% [markdown]
+# Room 21 is due, and there is no card: whom to wake, in which language? Swapping the two lines only swaps the fault. Both must happen, or neither.
+#
+# Redis can do that. What stands between MULTI and EXEC runs in one go. In redis-py that is a pipeline with a transaction:
+
+
+# %%
+def submit(room, guest, hours):
+    at = server_now() + hours * HOUR
+    with redis.pipeline(transaction=True) as both:
+        both.hset(CARD + room, mapping={"guest": guest})
+        both.zadd(LIST, {room: at})
+        both.execute()
+
+
+submit("room 21", "Eve", 0)
+assert due(server_now()) == [b"room 21"]
+assert redis.hgetall(CARD + "room 21") == {b"guest": b"Eve"}
+
+# %% [markdown]
+# And if the power goes out before `execute`? Then nothing has been sent yet:
+
+# %%
+both = redis.pipeline(transaction=True)
+both.hset(CARD + "room 22", mapping={"guest": "Flo"})
+both.zadd(LIST, {"room 22": 0})
+both.reset()  # ... here it goes out
+
+assert redis.exists(CARD + "room 22") == 0
+assert redis.zscore(LIST, "room 22") is None
+
+# %% [markdown]
+# Neither. It works because both writes know beforehand what they will write. *Taking* a job is harder: it reads first, and writes what it has read. No MULTI joins those two. That is notebook 02.
+
+# %% [markdown] points=["A2"]
+# ## Third break: everything at once
+#
+# The desk was closed for a day, and 20,000 calls are overdue. Here is what a porter gets who asks without a limit:
+
+# %%
+BACKLOG = redis.prefix + "{night}:backlog"
+for start in range(0, 20_000, 5000):
+    redis.zadd(BACKLOG, {f"room {n}": n for n in range(start, start + 5000)})
+
+everything = redis.zrange(BACKLOG, "-inf", server_now(), byscore=True)
+few = redis.zrange(BACKLOG, "-inf", server_now(), byscore=True, offset=0, num=10)
+rows = [(how, f"{len(a):,}", f"{sum(map(len, a)):,}") for how, a in (("no limit", everything), ("LIMIT 0 10", few))]
+plot.table([("asked with", "calls in the answer", "bytes of names"), *rows], caption="One question, two answers.")
+
+# %% [markdown]
+# Two bad things at once. Redis does one thing at a time, so while it writes the long answer it serves nobody else. And one porter now holds all the calls: if it faints, all of them are late.
+#
+# The cure stands in the second row. Ask for a few, do them, ask again:
+
+# %%
+rounds = 0
+while batch := redis.zrange(BACKLOG, "-inf", server_now(), byscore=True, offset=0, num=500):
+    assert redis.zrem(BACKLOG, *batch) == len(batch) <= 500
+    rounds += 1
+
+rounds
+
+# %% [markdown]
+# Forty short answers, and between any two of them the others have their turn. (Reading and striking off are two commands again. For a porter alone that is right, for two it is not: notebook 00.) How large should a batch be? We measure it below.
+
+# %% [markdown] points=["A2"]
+# ## Fourth break: three calls at six sharp
+#
+# **Predict.** Rooms 9, 10 and 101 ask for six o'clock, in this order. In which order will they be called?
+
+# %%
+SIX = redis.prefix + "{night}:six"
+asked = ("room 9", "room 10", "room 101")
+for room in asked:
+    redis.zadd(SIX, {room: 6})
+
+rows = zip(asked, redis.zrange(SIX, 0, -1), strict=True)
+plot.table([("asked", "called"), *rows], caption="All for six o'clock.")
+
+# %% [markdown]
+# 10, 101, 9. Where scores are equal, Redis compares the names byte by byte, as a dictionary would, and `1` comes before `9`. Who asked first is written down nowhere.
+#
+# Do you need an order? Then it must be in the score or in the name. Here it is in the name, with zeros in front:
+
+# %%
+redis.delete(SIX)
+for room in ("room 009", "room 010", "room 101"):
+    redis.zadd(SIX, {room: 6})
+
+assert redis.zrange(SIX, 0, -1) == [b"room 009", b"room 010", b"room 101"]
+
+# %% [markdown]
+# Mostly the honest cure is another one: promise no order among jobs of the same millisecond. The kit promises none. Where order matters, for the events of one account, say, it takes more than a sorted set: notebook 12.
+
+# %% [markdown] points=["A1"]
+# ## What the kit writes
+#
+# Now the grown-up version. A queue of the kit, and one job, due in five seconds. Which keys does it make? (The seed of `rng` only makes the job's id on your screen the same as here.)
+
+# %%
+import random
+
+queue = jk.Queue(redis, "desk", rng=random.Random(1))
+job = queue.submit("ring", {"room": 9}, delay=5)
+keys = sorted(redis.scan_iter(redis.prefix + "{desk}*"))
+rows = [(key.decode().removeprefix(redis.prefix), redis.type(key)) for key in keys]
+plot.table([("key", "type"), *rows], caption="What one delayed job leaves in Redis.")
+
+# %% [markdown]
+# A list, a card, and a third key that counts what ever happened. Here is the kit's card beside the one that you wrote by hand:
+
+
+# %%
+def card(key):
+    return {field.decode(): value for field, value in redis.hgetall(key).items()}
+
+
+yours, kits = card(CARD + "room 9"), card(queue.keys.job + job.id)
+shown = kits | dict.fromkeys(("created", "run_at"), "a moment in ms")
+rows = [(field, yours.get(field, "-"), shown.get(field, "-")) for field in sorted(yours | kits)]
+plot.table([("field", "by hand", "the kit"), *rows], caption="The card of a job that waits: the kit's has four fields.")
+
+# %% [markdown]
+# `task` names the function that will run, `args` are its arguments, as JSON. `created` and `run_at` are for people, who want to know how it came about. What decides is the score. It is the same number:
+
+# %%
+assert redis.zscore(queue.keys.delayed, job.id) == int(kits["run_at"])
+int(kits["run_at"]) - int(kits["created"])
+
+# %% [markdown]
+# Exactly 5,000 ms: both were written in one script, after one look at one clock. That mends the first break and the second, together.
+#
+# Now the braces. A Redis Cluster deals keys out to 16,384 *slots*, by the key's name; if it has braces, only by what is inside:
+
+# %%
+from redis.crc import key_slot
+
+names = [queue.keys.delayed, queue.keys.ready, queue.keys.job + job.id, "desk:delayed", "desk:ready"]
+rows = [(name.removeprefix(redis.prefix), key_slot(name.encode())) for name in names]
+plot.table(
+    [("key", "slot"), *rows], caption="With the tag in braces all keys of a queue share a slot. Without it they part."
+)
+
+# %% [markdown]
+# A script may only touch keys of one slot. So all keys of a queue carry one tag: its name.
+#
+# Is there nothing else, no hidden switch? Then a job that *you* write, by two commands, must run in the kit's worker:
+
+# %%
+at = server_now() + 5000
+by_hand = {"task": "ring", "args": '{"room": 7}', "created": at, "run_at": at}
+redis.hset(queue.keys.job + "by hand", mapping=by_hand)
+redis.zadd(queue.keys.delayed, {"by hand": at})
+
+# %% [markdown]
+# A worker of the kit calls the function that bears the task's name:
+
+# %%
+worker = jk.Worker(queue, rng=random.Random(1))
+
+
+@worker.task
+def ring(job, room):
+    print(f"ring, ring, room {room} (job {job.id})")
+
+
+clock.advance(6)
+worker.drain()
+
+# %% [markdown]
+# Both ran, the kit's and yours. A delayed job is a line in a sorted set and a card in a hash, and that is all there is.
+#
+# Who throws the cards away? Bob's is still in your box. The kit gives a card a time to live when its job is done:
+
+# %%
+left = redis.ttl(queue.keys.job + job.id)
+rows = [("Bob's", redis.ttl(CARD + "room 412")), ("the kit's", f"{left / 3600:.0f} h")]
+plot.table([("card", "time to live"), *rows], caption="Two jobs that are done. -1 means for ever.")
+
+# %% [markdown]
+# By hand we forgot. The kit keeps a card for an hour, so that a second job of the same id is recognised and refused. (Notebook 07 needs that.)
+
+# %% [markdown] points=["A2"]
+# ## The other half: promote
+#
+# A porter of the kit never touches the sorted set. One short script moves what is due from there into the *ready queue*, and porters take from that. Here is all of it:
+
+# %%
+from jobkit.scripts import load
+
+print(load("promote").text)
+
+# %% [markdown]
+# Look for the four breaks. `TIME` is asked inside the server: one clock. Reading, removing and handing over are one script, and Redis does nothing else until a script is through: nobody gets in between. `LIMIT` bounds it. And about the order within one millisecond it says nothing.
+#
+# It answers how many it moved, and in how many seconds the next one is due:
+
+# %%
+queue.submit("ring", {"room": 7}, delay=3600)
+moved, wait = queue.promote()
+plot.table([("moved", "next in"), (moved, f"{wait / 60:.0f} min")], caption="What promote answers.")
+
+# %% [markdown]
+# Nothing moved, the next in an hour. So whoever promotes may sleep that long. "Sleep until the first call", at the top, was not so wrong: it only needs somebody to wake the sleeper when an earlier call comes in. That is the `bell` in the script, and notebook 04.
+
+# %% [markdown] points=["B9"]
+# ## Does a job remember that it waited?
+#
+# **Predict.** Two jobs with the same work, one submitted for now, one for in five seconds. Once both are ready, can a porter tell them apart?
+
+# %%
+queue.submit("ring", {"room": 1}, id="for now")
+queue.submit("ring", {"room": 1}, id="later", delay=5)
+clock.advance(5)
+moved, _ = queue.promote()
+entries = [("an entry", entry) for _, entry in redis.xrange(queue.keys.ready)]
+plot.table([("in the ready queue", "and all that it says"), *entries], caption=f"After promote, which moved {moved}.")
+
+# %% [markdown]
+# One was moved, and two stand in the ready queue, each with its id and nothing else. (That queue is a *stream*: notebook 02.) And when a porter claims them?
+
+# %%
+a, b = queue.claim("Ada", limit=2)
+rows = [(f, getattr(a, f), getattr(b, f)) for f in ("id", "task", "args", "priority", "attempt", "max_attempts")]
+rows.append(("run_at - created", f"{a.run_at - a.created} ms", f"{b.run_at - b.created} ms"))
+plot.table([("field", "submitted for now", "promoted"), *rows], caption="Two claims: what a handler is given.")
+
+# %% [markdown]
+# The same, but for a moment by which nothing is decided. That is worth a lot: a porter needs one way of working, not two. And a retry is nothing new, only a job with a later time: notebook 08.
+#
+# Say that both are done, and look at what still waits: the call that you submitted an hour ahead.
+
+# %%
+queue.ack(a)
+queue.ack(b)
+plot.delayed(queue)
+
+# %% [markdown] points=["B7"]
+# ## What does it cost?
+#
+# **Predict.** The list grows from a thousand calls to a million. How many times as long does it take to add one more? ◯ the same ◯ twice ◯ 30 times ◯ 1,000 times
+#
+# First, fill a list; a sorted one and, to compare, a plain one:
+
+# %%
+GROW = redis.prefix + "{night}:grow"
+
+
+def fill(size):
+    redis.delete(GROW, GROW + ":list")
+    for start in range(0, size, 5000):
+        names = [f"job-{n}" for n in range(start, min(size, start + 5000))]
+        redis.zadd(GROW, {name: n for n, name in enumerate(names, start)})
+        redis.rpush(GROW + ":list", *names)
+
+
+# %% [markdown]
+# Then time a command: the quickest of many, since whatever was slower was held up by something else on this machine.
+
+# %%
+import time
+
+
+def timed(call, times=500):
+    took = []
+    for n in range(times):
+        began = time.perf_counter()
+        call(n)
+        took.append(time.perf_counter() - began)
+    return min(took) * 1e6  # in µs
+
+
+# %% [markdown]
+# The three commands; PING, which costs Redis nothing and so measures the way there and back; and a search in the plain list:
+
+
+# %%
+def measure(size):
+    fill(size)
+    return {
+        "PING": timed(lambda _: redis.ping()),
+        "ZADD": timed(lambda n: redis.zadd(GROW, {f"new-{n}": n * 7919 % size})),
+        "ZRANGE, 10": timed(lambda n: redis.zrange(GROW, n * 7919 % size, "+inf", byscore=True, offset=0, num=10)),
+        "ZREM": timed(lambda n: redis.zrem(GROW, f"new-{n}")),
+        "LPOS in a list": timed(lambda _: redis.lpos(GROW + ":list", f"job-{size // 2}"), 20),
+    }
+
+
+# %% [markdown]
+# A thousand, ten thousand, a hundred thousand; on a real Redis a million, too. It takes some seconds.
+
+# %% tags=["varies"] varies="durations"
+sizes = [10**n for n in range(3, 6 if redis.server.kind == "fake" else 7)]
+costs = {size: measure(size) for size in sizes}
+few, many = costs[sizes[0]], costs[sizes[-1]]
+rows = [(name, f"{few[name]:,.0f} µs", f"{many[name]:,.0f} µs", f"{many[name] / few[name]:.1f}") for name in few]
+head = ("command", f"{sizes[0]:,} members", f"{sizes[-1]:,} members", "times as long")
+plot.table([head, *rows], caption="One command, there and back.")
+
+# %% [markdown]
+# And the sizes in between, drawn:
+
+# %% tags=["varies"] varies="durations"
+most = max(many[name] / few[name] for name in ("ZADD", "ZRANGE, 10", "ZREM"))
+plot.lines(
+    {name: [(size, costs[size][name]) for size in sizes] for name in few},
+    x="members",
+    y="µs for one command",
+    caption="The sorted set hardly feels its size. The plain list does.",
+    twin=f"The sorted set's commands take at most {most:.1f} times as long in the largest set as in the smallest.",
+)
+
+# %% [markdown]
+# Why so flat? A sorted set is a *skip list*: it finds a place by leaving out about half of what is left, again and again. N members take about log₂ N such steps.
+
+# %%
+import math
+
+[round(math.log2(size)) for size in (1_000, 1_000_000)]
+
+# %% [markdown]
+# A thousand times the members, twice the steps, and a step is short. Compare ZADD with PING: a large part of the time is the way there and back. The documents write O(log N). On your screen that is a line that hardly rises.
+#
+# (On the fake you measure the fake: its ZRANGE looks at every member.)
+
+# %% [markdown] points=["A2", "B7"]
+# ## How large a batch?
+#
+# ZRANGE is O(log N + M), and M, the number that comes back, is the one that you choose. From 100,000 members:
+
+# %% tags=["varies"] varies="durations"
+fill(100_000)
+batches = (1, 10, 100, 1000, 10_000)
+took = [timed(lambda _, m=m: redis.zrange(GROW, 0, "+inf", byscore=True, offset=0, num=m), 50) for m in batches]
+redis.delete(GROW, GROW + ":list")
+
+rows = [(f"{m:,}", f"{us:,.0f} µs", f"{us / m:.2f} µs") for m, us in zip(batches, took, strict=True)]
+plot.table(
+    [("M", "one answer", "per member"), *rows], caption="Small batches pay for the way, large ones let others wait."
+)
+
+# %% [markdown]
+# Up to a hundred you pay for the way: more members in the same answer cost little. Past a thousand you pay for each of them, and every other client of this Redis waits meanwhile. The kit's `promote` takes 100 unless you say otherwise, its scheduler 500.
+
+# %% [markdown] points=["A1", "A2"]
+# ## Proved, and not proved
+#
+# A handful of examples proves little. So let chance add, move and strike off, and hold each answer against a plain Python dictionary that is sorted anew each time:
+
+
+# %%
+def prove(redis, rng, rounds=500):
+    key, model = redis.prefix + "{night}:proof", {}
+    redis.delete(key)
+    for _ in range(rounds):
+        room, at, now = f"room {rng.randrange(30)}", rng.randrange(50), rng.randrange(50)
+        if rng.random() < 0.7:
+            assert redis.zadd(key, {room: at}) == (room not in model)
+            model[room] = at
+        else:
+            assert redis.zrem(key, room) == (model.pop(room, None) is not None)
+        expected = sorted((at, room) for room, at in model.items() if at <= now)[:5]
+        got = redis.zrange(key, "-inf", now, byscore=True, offset=0, num=5)
+        assert [room.decode() for room in got] == [room for _, room in expected]
+    return f"{rounds} random steps, {rounds} right answers"
+
+
+prove(redis, random.Random(1))
+
+# %% [markdown]
+# So: due is score <= now; the order is by score, then by name; LIMIT cuts at the front; a member stands once.
+#
+# **Not** proved: that two porters get on (02), that clocks agree (03), that a job survives the porter who holds it (05), or the death of Redis itself (14).
+
+# %% [markdown] points=["A1", "A2"]
+# ## The same on the other Redis
+#
+# Every cell of this page runs unchanged on a real server and on the fake. Here is the proof again, on both:
+
+# %% tags=["varies"] varies="names the Redis that was found"
+for name in ("fake", "private"):
+    try:
+        print(prove(jk.connect(name), random.Random(2)))
+    except jk.ServerUnavailable as error:
+        print(f"no real server here: {error}")
+
+# %% [markdown]
+# To see the whole page on the fake, start with `JOBKIT_REDIS=fake make lab`. The tests of this kit run it on both.
+
+# %% [markdown] points=["A1"]
+# ## Your turn: ten minutes later
+#
+# A sleepy guest calls the desk: "ten minutes later, please". Write `postpone`. It moves a call by so many seconds, counted from its old time, and returns True. If the call is no longer on the list, it returns False and changes nothing.
+#
+# Other porters work while you do, and the power may go out between any two of your commands.
+
+
+# %%
+def postpone(redis, room, seconds):
+    """Move the call of `room` on LIST by `seconds`; return whether it was still there."""
+    # your lines
+
+
+# %% [markdown]
+# The check needs a client that tells after each of your commands, so that something can happen there. (How it does so is folded away here. You need not read it.)
+
+# %% tags=["check"] jupyter={"source_hidden": true}
+import copy
+import itertools
+
+
+def client_that_tells(happens):
+    client, count = copy.copy(redis), itertools.count(1)
+
+    def then(method):
+        def call(*args, **options):
+            answer = method(*args, **options)
+            happens(next(count))
+            return answer
+
+        return call
+
+    def pipeline(*args, **options):
+        pipe = redis.pipeline(*args, **options)
+        pipe.execute, pipe.immediate_execute_command = then(pipe.execute), then(pipe.immediate_execute_command)
+        return pipe
+
+    client.execute_command, client.pipeline = then(redis.execute_command), pipeline
+    return client
+
+
+# %% [markdown]
+# One trial: your function runs, and after one of its commands a porter takes the call, or the power is cut.
+
+
+# %% tags=["check"] jupyter={"source_hidden": true}
+def trial(postpone, *, on_list=True, thief_after=0, cut_after=0):
+    redis.delete(LIST)
+    if on_list:
+        redis.zadd(LIST, {"room 9": 5_000_000})
+    taken = []
+
+    def happens(command):
+        if command == thief_after:
+            taken.append(redis.zrem(LIST, "room 9"))
+        if command == cut_after:
+            raise EOFError
+
+    try:
+        answer = postpone(client_that_tells(happens), "room 9", 600)
+    except EOFError:
+        answer = None
+    return answer, redis.zscore(LIST, "room 9"), taken == [1]
+
+
+# %% [markdown]
+# Run this after each change. It stops at the first promise that is broken:
+
+
+# %% tags=["check"]
+def check(postpone):
+    answer, score, _ = trial(postpone)
+    if (answer, score) != (True, 5_600_000):
+        return f"Not yet. A call at 5,000,000 ms, 600 s later: wanted True and 5600000.0, got {answer} and {score}."
+    answer, score, _ = trial(postpone, on_list=False)
+    if (answer, score) != (False, None):
+        return f"Not yet. A call that is on no list: wanted False and None, got {answer} and {score}."
+    for n in (1, 2, 3):
+        _, score, taken = trial(postpone, thief_after=n)
+        if taken and score is not None:
+            return f"Not yet. A porter took the call after your command {n}, and you put it back: it is rung twice."
+        if trial(postpone, cut_after=n)[1] is None:
+            return f"Not yet. The power went out after your command {n}: on no list, so nobody is woken."
+    return "Passed: moved, or left alone, whatever happened in between."
+
+
+check(postpone)
+
+# %% [markdown]
+# <details><summary>A hint: where to look</summary>
+#
+# ZADD has options. One of them never adds, one of them counts from the old score.
+#
+# </details>
+# <details><summary>A solution</summary>
+#
+# ```python
+# def postpone(redis, room, seconds):
+#     return redis.zadd(LIST, {room: seconds * 1000}, xx=True, incr=True) is not None
+# ```
+#
+# XX: only what is there. INCR: counted from the old score. It is one command, so nothing fits in between. ZSCORE and then ZADD brings back a call that somebody has just taken. ZREM and then ZADD loses it when the power goes out.
+#
+# </details>
+
+# %% [markdown] points=["A16"]
+# ## Trade-offs
+#
+# | instead of a sorted set | what you gain | what it costs |
+# |---|---|---|
+# | a timer per job, inside your program | no Redis | all timers die with the program |
+# | a plain list | nothing | it is searched from end to end, as measured above |
+# | a table with an index on `run_at` | the job is in one transaction with your data | you poll the database, with `SKIP LOCKED` |
+# | a key that expires, and Redis says so | no polling | see the next cell |
+#
+# The last one tempts everybody: let Redis call back. What is left when a key has expired?
+
+# %%
+ALARM = redis.prefix + "alarm"
+redis.set(ALARM, "wake Ada in room 9", px=5000)
+clock.advance(5.1)
+redis.get(ALARM), redis.publish(redis.prefix + "alarms", "room 9 is due")
+
+# %% [markdown]
+# `None`: the alarm went off and took the card along. `0`: so many heard the message. Nobody listened at that instant, so nobody will ever know. Redis tells of expired keys in just this way, and late at that: notebook 14 measures how late, and how much is lost.
+
+# %% [markdown] points=["A19"]
+# ## Explain it without notes
+#
+# Say it aloud, or write it down: **how does a sorted set make a delayed queue, and what must be added until it is a correct one?** Then open.
+#
+# <details><summary>One good answer</summary>
+#
+# Each job is a member of a sorted set, scored by the moment when it is due; its data is in a hash with the same hash tag. Workers ask for members with a score up to now, a few at a time, in O(log N + M), which hardly grows. Now is the server's own time, asked inside the script, because workers' clocks differ. And what belongs together must be one step on the server: card and line; reading, removing and handing over. Otherwise a crash or a second worker gets in between.
+#
+# </details>
+#
+# Yours had: score = run-at ◯ the data apart, one tag ◯ a limit ◯ one clock ◯ one step ◯
+
+# %% [markdown] points=["A19"]
+# ## Three questions an interviewer asks next
+#
+# <details><summary>"A guest moves the call from six to seven. What do you send?"</summary>
+#
+# One ZADD with XX. A member stands once, so it moves; and with XX it does not come back if somebody has taken it meanwhile. Not remove-and-add: between the two the job is nowhere.
+#
+# </details>
+# <details><summary>"Ten million jobs wait. Which of your commands gets slow?"</summary>
+#
+# None of the three: log₂ of ten million is 23. Memory grows in proportion, and that is what to plan for. Slow is what touches everything: a range without a limit, KEYS, DEL of the whole set (UNLINK frees it in the background).
+#
+# </details>
+# <details><summary>"We have Postgres. Do we need Redis for this?"</summary>
+#
+# Often not. A table with an index on run_at, read by `SELECT ... WHERE run_at <= now() ORDER BY run_at LIMIT 10 FOR UPDATE SKIP LOCKED`, is the same idea, and the job commits together with your data. Redis is for rates that the database should not carry. Measure yours first.
+#
+# </details>
+
+# %% [markdown]
+# Next is 02, two workers and one job; it is being written. Until then: [08, retry with backoff](08_retry_with_backoff.ipynb), or back to the [start page](00_start.ipynb).
