@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from redis.crc import key_slot
+
 from jobkit.errors import JobError, StaleClaim
 from jobkit.job import Claim
 from jobkit.queue import Queue
@@ -62,8 +64,10 @@ def _checked(effect: Effect, queue: Queue) -> list[Any]:
     shape = isinstance(effect, (list, tuple)) and len(effect) >= 2 and isinstance(effect[0], str)
     if not shape or not isinstance(effect[1], (str, bytes)):
         raise JobError(f"an effect is a command and its key, such as ('INCRBY', key, 5); got {effect!r}")
-    key = effect[1].encode() if isinstance(effect[1], str) else effect[1]
-    tag = key.partition(b"{")[2].partition(b"}")[0]
-    if tag != queue.name.encode():
+    if key_slot(_bytes(effect[1])) != key_slot(_bytes(queue.keys.job)):
         raise JobError(f"the key {effect[1]!r} must carry the queue's hash tag {{{queue.name}}}: see effect_key")
     return list(effect)
+
+
+def _bytes(key: str | bytes) -> bytes:
+    return key.encode() if isinstance(key, str) else key

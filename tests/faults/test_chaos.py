@@ -1,0 +1,59 @@
+"""A short campaign holds, and one over a queue with a fault in it does not."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from jobkit.chaos import Plan, Report, campaign
+from jobkit.cli.chaos import command
+from jobkit.errors import ConfigError
+
+pytestmark = pytest.mark.live_only(reason="a campaign has a real server of its own")
+
+GOOD = Report(
+    submitted=10,
+    done=9,
+    dead=1,
+    lost=0,
+    runs=12,
+    extra_runs=2,
+    double_effects=0,
+    missing_effects=0,
+    kills=10,
+    kills_in_flight=9,
+    restarts=0,
+    slowest_recovery_s=1.0,
+)
+
+
+def test_workers_and_the_server_are_killed_and_nothing_is_lost(live_server):
+    report = campaign(Plan(workers=2, jobs=60, kills=4, restarts=1, lease=1.0, seed=3))
+    assert report.holds, report
+    assert (report.submitted, report.kills, report.restarts) == (60, 4, 1)
+    assert report.extra_runs <= report.kills + 2 * report.restarts  # a restart may cost each worker a run
+
+
+@pytest.mark.parametrize(
+    "fault", [{"lost": 1}, {"double_effects": 1}, {"missing_effects": 1}, {"kills_in_flight": 8}], ids=str
+)
+def test_a_report_with_a_fault_does_not_hold(fault):
+    assert GOOD.holds
+    assert not Report(**{**GOOD.__dict__, **fault}).holds
+
+
+def test_the_command_prints_one_object_and_says_by_its_exit_whether_it_holds(live_server, monkeypatch):
+    monkeypatch.setattr("jobkit.chaos.campaign", lambda plan, progress: GOOD)
+    result = CliRunner().invoke(command, ["--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["lost"] == 0
+    monkeypatch.setattr("jobkit.chaos.campaign", lambda plan, progress: Report(**{**GOOD.__dict__, "lost": 1}))
+    result = CliRunner().invoke(command, [])
+    assert result.exit_code == 1
+    assert "DOES NOT HOLD" in result.stdout
+
+
+@pytest.mark.parametrize("wrong", [{"workers": 0}, {"jobs": 0}, {"kills": -1}, {"jobs": 5, "kills": 6}])
+def test_a_plan_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(ConfigError):
+        Plan(**wrong)
