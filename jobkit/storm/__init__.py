@@ -3,6 +3,7 @@
 It takes the very policies that the queue uses, and knows nothing of Redis.
 """
 
+from jobkit.storm.capacity import Plan, capacity, erlang_c, workers_for
 from jobkit.storm.compare import Comparison, compare
 from jobkit.storm.contention import Contention, occ, strategies
 from jobkit.storm.guards import Breaker, Budget
@@ -16,12 +17,16 @@ __all__ = [
     "Comparison",
     "Contention",
     "Outage",
+    "Plan",
     "Storm",
     "Summary",
+    "capacity",
     "coin_flip",
     "compare",
+    "erlang_c",
     "metastable",
     "occ",
     "storm",
     "strategies",
+    "workers_for",
 ]
