@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.storm_queue import QueueOracle
 
 import jobkit as jk
 from jobkit.errors import ConfigError
@@ -12,8 +13,12 @@ from jobkit.storm.guards import Breaker, Budget, Guards
 from jobkit.storm.lindley import Server
 from jobkit.storm.queueing import coin_flip, metastable
 
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=150, deadline=None)
 servers = st.builds(Server, st.integers(1, 30), st.integers(0, 500), st.integers(0, 300))
+
+budgets = st.builds(
+    Budget, st.sampled_from([0.1, 0.5, 1]), per=st.sampled_from(["request", "success"]), size=st.integers(0, 5)
+)
 
 
 def requests(seed, coarse, retries, most_wait):
@@ -38,9 +43,9 @@ def as_dicts(calls):
     st.sampled_from([0, 40, 400]),
     st.integers(1, 200),
 )
-def test_lindley_as_events(oracle, server, seed, coarse, retries, most_wait, timeout):
+def test_lindley_as_events(server, seed, coarse, retries, most_wait, timeout):
     fresh, waits = requests(seed, coarse, retries, most_wait)
-    expected = oracle.queue(fresh.tolist(), waits.tolist(), server, timeout, 1500).run()
+    expected = QueueOracle(fresh.tolist(), waits.tolist(), server, timeout, 1500).run()
     assert as_dicts(lindley.play(fresh, waits, server, timeout, 1500)) == expected
     guarded, rejected = guards.play(fresh, waits, server, timeout, 1500, guards=Guards())
     assert as_dicts(guarded) == expected
@@ -50,12 +55,12 @@ def test_lindley_as_events(oracle, server, seed, coarse, retries, most_wait, tim
 @MANY
 @given(
     servers, st.integers(0, 10_000), st.sampled_from([1, 7]), st.integers(1, 200),
-    st.none() | st.builds(Budget, st.sampled_from([0.1, 0.5, 1]), per=st.sampled_from(["request", "success"]), size=st.integers(0, 5)),
+    st.none() | budgets,
     st.none() | st.integers(1, 150),
 )  # fmt: skip
-def test_guards_as_events(oracle, server, seed, coarse, timeout, budget, shed):
+def test_guards_as_events(server, seed, coarse, timeout, budget, shed):
     fresh, waits = requests(seed, coarse, 2, 40)
-    expected = oracle.queue(fresh.tolist(), waits.tolist(), server, timeout, 1500, budget=budget, shed=shed).run()
+    expected = QueueOracle(fresh.tolist(), waits.tolist(), server, timeout, 1500, budget=budget, shed=shed).run()
     calls, _ = guards.play(fresh, waits, server, timeout, 1500, guards=Guards(budget, None, shed))
     assert as_dicts(calls) == expected
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.storm_heap import heap_pool, heap_storm
 
 import jobkit as jk
 from jobkit.errors import ConfigError
@@ -35,7 +36,7 @@ downstreams = st.builds(
     st.sampled_from([None, 1, 1.5, 3]),
     st.sampled_from([1, 60, 500]),
 )
-MANY = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=200, deadline=None)
 
 
 class Given:
@@ -64,11 +65,11 @@ def drawn(policy, jobs, retries, seed):
 @given(
     policies, st.integers(1, 40), st.integers(1, 6), downstreams, st.sampled_from([0, 0, 2, 250]), st.integers(0, 99)
 )
-def test_as_a_heap(oracle, policy, jobs, retries, downstream, poll, seed):
+def test_as_a_heap(policy, jobs, retries, downstream, poll, seed):
     waits = drawn(policy, jobs, retries, seed)
     times = retry_times(Given(waits), jobs, retries, np.random.default_rng(0), poll)
     served, knocked = serve(times, downstream)
-    assert (served.tolist(), knocked) == oracle.heap(waits.tolist(), downstream, poll)
+    assert (served.tolist(), knocked) == heap_storm(waits.tolist(), downstream, poll)
 
 
 @MANY
@@ -76,13 +77,13 @@ def test_as_a_heap(oracle, policy, jobs, retries, downstream, poll, seed):
     policies, st.integers(1, 30), st.integers(1, 5), downstreams, st.sampled_from([0, 0, 2, 250]), st.integers(0, 99),
     st.integers(1, 9), st.integers(1, 300),
 )  # fmt: skip
-def test_a_pool_as_a_heap(oracle, policy, jobs, retries, downstream, poll, seed, workers, service):
+def test_a_pool_as_a_heap(policy, jobs, retries, downstream, poll, seed, workers, service):
     waits = drawn(policy, jobs, retries, seed)
     if downstream.limit is not None:
         service = max(service, downstream.window_ms)
     pool = Pool(workers, service)
     times, served, knocked = through(pool, downstream, waits, poll)
-    expected, starts, falls = oracle.pool(waits.tolist(), downstream, pool, poll)
+    expected, starts, falls = heap_pool(waits.tolist(), downstream, pool, poll)
     assert (served.tolist(), knocked) == (expected, falls)
     assert {(j, k + 1): times[k, j] for k, j in np.argwhere(times >= 0)} == starts
 
@@ -96,11 +97,12 @@ def test_a_pool_as_a_heap(oracle, policy, jobs, retries, downstream, poll, seed,
     st.sampled_from([0, 250]),
     st.sampled_from([None, Pool(3, 40)]),
 )
-def test_as_simpy(oracle, policy, jobs, retries, downstream, poll, pool):
+def test_as_simpy(policy, jobs, retries, downstream, poll, pool):
+    simpy = pytest.importorskip("support.storm_simpy", exc_type=ImportError)
     downstream = downstream._replace(limit=None)
     waits = drawn(policy, jobs, retries, 5)
     rng = np.random.default_rng(0)
-    expected, _ = oracle.simpy(waits.tolist(), downstream, pool, poll).run()
+    expected, _ = simpy.SimpyStorm(waits.tolist(), downstream, pool, poll).run()
     if pool:
         served = through(pool, downstream, waits, poll)[1]
     else:
@@ -109,11 +111,11 @@ def test_as_simpy(oracle, policy, jobs, retries, downstream, poll, pool):
 
 
 @pytest.mark.parametrize("horizon", [65_534, 65_535, 65_536, 65_537, 200_000])
-def test_window_numbers_of_16_bits_and_of_32(oracle, horizon):
+def test_window_numbers_of_16_bits_and_of_32(horizon):
     waits = np.array([[5, horizon - 5]] * 7 + [[5, 2]] * 3)  # windows of 1 ms: the last one's number is the horizon
     downstream = Downstream(1, 1, 2)
     served, _ = serve(np.cumsum(waits, axis=1).T, downstream)
-    assert served.tolist() == oracle.heap(waits.tolist(), downstream)[0]
+    assert served.tolist() == heap_storm(waits.tolist(), downstream)[0]
     assert sorted(served.tolist()) == [0] * 4 + [1] * 2 + [2] * 4
 
 
@@ -122,18 +124,18 @@ def test_ties_go_to_the_first_jobs():
     assert served.tolist() == [1, 1, 1, 0, 0]
 
 
-def test_more_jobs_than_a_block(oracle):
+def test_more_jobs_than_a_block():
     waits = drawn(jk.Table(5, 30, jitter=jk.full), 70_000, 2, 1)
     downstream = Downstream(3000, 1000, 2500, 6000, 2000)
     served, knocked = serve(np.cumsum(waits, axis=1).T, downstream)
-    assert (served.tolist(), knocked) == oracle.heap(waits.tolist(), downstream)
+    assert (served.tolist(), knocked) == heap_storm(waits.tolist(), downstream)
 
 
-def test_long_waits_do_not_overflow(oracle):
+def test_long_waits_do_not_overflow():
     waits = drawn(jk.Table(3_000_000, 200_000_000, jitter=jk.full), 50, 2, 1)
     downstream = Downstream(2_000_000_000, 1_000_000, 1)
     served, _ = serve(retry_times(Given(waits), 50, 2, np.random.default_rng(0)), downstream)
-    assert served.tolist() == oracle.heap(waits.tolist(), downstream)[0]
+    assert served.tolist() == heap_storm(waits.tolist(), downstream)[0]
 
 
 def test_too_many_windows_are_refused():
