@@ -49,9 +49,9 @@ def command(*, policy: str, jitter: str, as_json: bool, png: Path | None, **sett
     else:
         click.echo(repr(table))
     if png is not None:
-        from jobkit.plot import storm as plot
+        from jobkit import plot
 
-        plot.save(table, png)
+        plot.storm(table).save(png)
         click.echo(f"drawn: {png}", err=True)
 
 

@@ -6,6 +6,12 @@
     sequence      how long retry policies wait, attempt by attempt
     distribution  when jobs come back that failed together
     lines         how one figure grows with another
+    storm         when the retries of a storm come, beside what the downstream serves
+    waves         the same, retry by retry
+    completion    which share of the jobs is served by when
+    goodput       an outage of a queue with a timeout: calls that come, requests that are answered
+    contention    time and writes against the number of clients
+    sliders       a storm under sliders
 
 What is better read than drawn is a Table:
 
@@ -16,11 +22,31 @@ Each returns a Picture, which shows itself in a notebook; `.save(path)` writes t
 package imports matplotlib, and nothing imports this package: `import jobkit` stays light.
 """
 
+from jobkit.plot.goodput import contention, goodput
 from jobkit.plot.lines import lines
 from jobkit.plot.picture import Picture, picture
 from jobkit.plot.policies import distribution, sequence
+from jobkit.plot.sliders import sliders
+from jobkit.plot.storms import completion, storm, waves
 from jobkit.plot.tables import Table, steps, table
 from jobkit.plot.timeline import attempts
 from jobkit.plot.waiting import delayed
 
-__all__ = ["Picture", "Table", "attempts", "delayed", "distribution", "lines", "picture", "sequence", "steps", "table"]
+__all__ = [
+    "Picture",
+    "Table",
+    "attempts",
+    "completion",
+    "contention",
+    "delayed",
+    "distribution",
+    "goodput",
+    "lines",
+    "picture",
+    "sequence",
+    "sliders",
+    "steps",
+    "storm",
+    "table",
+    "waves",
+]
