@@ -37,8 +37,8 @@ class Run:
 class Heartbeat:
     """Renews the leases of all claims that one worker holds, at a third of the lease.
 
-    `overdue` is called with a claim that has run longer than `max_run` seconds, and `hung` if its
-    handler has not ended `grace` seconds after that.
+    `overdue` is called with a claim that has run longer than `max_run` seconds, to settle it and to
+    tell the handler by the claim's `stop`; `hung` if the handler has not ended `grace` seconds after.
     """
 
     def __init__(
@@ -148,7 +148,6 @@ class Heartbeat:
             hung = [run for run in past if run.overdue]
             for run in late:
                 run.overdue, run.deadline = True, now + self._grace
-                run.claim.stop = RunTooLong
             for run in hung:
                 del self._runs[run.claim.token]
         for run in hung:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import Future
 from random import Random
 from typing import NamedTuple, TypeVar
 
@@ -49,7 +50,7 @@ class Runner:
         self.heartbeat = Heartbeat(queue, max_run, grace, self._overdue, self._hung)
         self.journal: Callable[[str, Claim], None] | None = None
         """Called with "start" and "end" around each run of a handler."""
-        self._late: dict[int, Outcome] = {}
+        self._late: dict[int, Future[Outcome]] = {}
         self.hung = False
         self.patience = 0.0
         """Seconds for which a settling call is tried again when Redis does not answer."""
@@ -142,6 +143,7 @@ class Runner:
         """Note, and log, what the acks were answered. A batch is one line: a line per job costs more than the job."""
         self.heartbeat.drop(done)
         for claim, answer in zip(done, answers, strict=True):
+            self._late.pop(claim.token, None)
             if answer != "done":
                 self.log.warning("%s (%s)", Outcome.of(claim, "stale"), claim.id)
         if len(done) > 1:
@@ -151,7 +153,7 @@ class Runner:
 
     def _settle_failed(self, claim: Claim, error: BaseException) -> Outcome:
         if isinstance(error, RunTooLong) and claim.stop is RunTooLong:
-            return self._late.pop(claim.token)  # the heartbeat settled it when its time was over
+            return self._late.pop(claim.token).result()  # the heartbeat settles it when its time is over
         outcome = self._fail(claim, error)
         self.heartbeat.drop([claim])
         return outcome
@@ -190,11 +192,13 @@ class Runner:
     def _overdue(self, claim: Claim) -> None:
         """Settle a run whose time is over, while its handler may still hang (called by the heartbeat)."""
         error = RunTooLong("its maximum run time is over")
-        self._late[claim.token] = Outcome.of(claim, "stale", error)
+        settled = self._late[claim.token] = Future[Outcome]()
+        claim.stop = RunTooLong
         try:
-            self._late[claim.token] = self._fail(claim, error)
+            settled.set_result(self._fail(claim, error))
         except Exception:  # Redis cannot be told: the lease runs out instead
             self.log.exception("could not settle %s, whose time is over", claim.id)
+            settled.set_result(Outcome.of(claim, "stale", error))
         self.heartbeat.drop([claim])
 
     def _hung(self, claim: Claim) -> None:

@@ -4,18 +4,24 @@
 -- KEYS[1] tokens  string  the last token of the queue: one counter, so that it outlives the records
 -- KEYS[2] totals  hash    what only ever grows
 -- KEYS[3] job     prefix  of the job records
+-- KEYS[4] dead    zset    job id -> when it was buried (ms)
 -- ARGV[1] worker          who claims
 -- ARGV[2] limit           how many at most
--- ARGV[3] retention_ms    how long the record of a cancelled job is kept
--- ARGV[4..] ids           taken elsewhere, by a lesson's own `take`; none: the store's
+-- ARGV[3] history         how many events of a job are kept
+-- ARGV[4] retention_ms    how long the record of a cancelled job is kept
+-- ARGV[5] dead_max, ARGV[6] dead_ms  how many dead letters are kept, and how long
+-- ARGV[7..] ids           taken elsewhere, by a lesson's own `take`; none: the store's
 -- returns {now, skipped, job, ...}   job: {id, token, attempt, task, args, max, created, run_at,
---                                    priority, entity}; skipped: cancelled jobs and empty entries
+--                                    priority, entity}; skipped: what is cancelled, gone, or was
+--                                    handed out too often
 
 local tokens, totals, job = KEYS[1], KEYS[2], KEYS[3]
-local worker, limit, retention_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local worker, limit = ARGV[1], tonumber(ARGV[2])
+local to = {dead = KEYS[4], totals = totals, job = job, history = ARGV[3], retention_ms = ARGV[4],
+  dead_max = ARGV[5], dead_ms = ARGV[6]}
 
 local taken = {} -- entry, id, entry, id, ...
-for i = 4, #ARGV do
+for i = 7, #ARGV do
   taken[#taken + 1] = ''
   taken[#taken + 1] = ARGV[i]
 end
@@ -29,17 +35,23 @@ for i = 1, #taken, 2 do
   local entry, id = taken[i], taken[i + 1]
   local record = job .. id
   local f = redis.call('HMGET', record, 'task', 'args', 'max', 'created', 'run_at', 'priority', 'entity',
-    'attempt', 'state')
-  local state = f[9]
-  if f[1] and state ~= 'cancelled' and state ~= 'done' and state ~= 'dead' then
-    local attempt = (f[8] or 0) + 1
+    'attempt', 'state', 'token')
+  local state, attempt = f[9], (f[8] or 0) + 1
+  if state == 'running' and attempt > tonumber(f[3] or 5) then -- its group was lost, and reads it anew
+    skipped[#skipped + 1] = entry
+    take_back(id, read(record, 'attempt', 'max', 'started', 'cancel'), t, to, 'handed out again, once too often')
+  elseif f[1] and state ~= 'cancelled' and state ~= 'done' and state ~= 'dead' then
     token = token + 1
+    if tonumber(f[10] or 0) >= token then -- the counter was lost: no token may come twice
+      token = f[10] + 1
+      redis.call('SET', tokens, token + #taken / 2)
+    end
     redis.call('HSET', record, 'state', 'running', 'token', token, 'attempt', attempt, 'entry', entry,
       'started', t, 'worker', worker)
     out[#out + 1] = {id, token, attempt, f[1], f[2], f[3] or 5, f[4], f[5], f[6], f[7]}
   else
     skipped[#skipped + 1] = entry
-    if state == 'cancelled' then redis.call('PEXPIRE', record, retention_ms) end
+    if state == 'cancelled' then redis.call('PEXPIRE', record, to.retention_ms) end
   end
 end
 

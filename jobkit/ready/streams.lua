@@ -93,11 +93,11 @@ local function sizes() -- how many are ready, how many are running
   return math.max(0, waiting), running -- below 0 if somebody trimmed the stream
 end
 
-local function holds(entry, job_id) -- is it pending still, and the job's?
+-- Is the entry still there, and the job's? Then it is pending, or will be read anew if its group
+-- is lost. (Ids of entries repeat if a stream is deleted and made anew within one ms.)
+local function holds(entry, job_id)
   local stream, id = split(entry or '')
-  local got = stream and redis.pcall('XPENDING', stream, GROUP, id, id, 1)
-  if not got or got.err or #got == 0 then return false end
-  local found = redis.call('XRANGE', stream, id, id)[1] -- ids repeat if a stream is deleted and made anew in one ms
+  local found = stream and redis.call('XRANGE', stream, id, id)[1]
   return found and found[2][2] == job_id
 end
 
