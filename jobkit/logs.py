@@ -48,7 +48,9 @@ class Here(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record; a log that fails must not end what it tells of."""
         try:
-            print(self.format(record), file=sys.stdout if "ipykernel" in sys.modules else sys.stderr, flush=True)
+            print(
+                self.format(record), file=sys.stdout if "ipykernel.kernelapp" in sys.modules else sys.stderr, flush=True
+            )
         except Exception:  # noqa: BLE001 - as every handler of the stdlib does
             self.handleError(record)
 

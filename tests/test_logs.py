@@ -84,9 +84,9 @@ def test_an_unknown_level_says_which_there_are(level):
 def test_it_follows_the_stream_of_the_moment(monkeypatch, capsys):
     show_log()
     log = logging.getLogger("jobkit.worker")
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setitem(sys.modules, "ipykernel.kernelapp", sys)
     log.info("in a notebook")
-    monkeypatch.delitem(sys.modules, "ipykernel")
+    monkeypatch.delitem(sys.modules, "ipykernel.kernelapp")
     log.info("in a program")
     out, err = capsys.readouterr()
     assert LINE.match(out.rstrip("\n"))[2] == "in a notebook"

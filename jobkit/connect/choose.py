@@ -39,7 +39,7 @@ def connect(url: str | None = None, *, clock: Clock | None = None, prefix: str |
         line += f"; its keys begin with {client.prefix!r}"
     if line not in _said:  # once per process
         _said.add(line)
-        in_notebook = "ipykernel" in sys.modules
+        in_notebook = "ipykernel.kernelapp" in sys.modules  # a program that starts kernels has the rest of it
         print(line, file=sys.stdout if in_notebook else sys.stderr)
     return client
 

@@ -150,7 +150,7 @@ def test_the_line_holds_nothing_that_varies(live_server, capsys):
 
 
 def test_in_a_notebook_the_line_is_output(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "ipykernel.kernelapp", types.ModuleType("ipykernel.kernelapp"))
     connect("fake")
     connect("fake")
     told = capsys.readouterr()

@@ -1,5 +1,6 @@
 """`make` alone says what there is, and each target of it is one."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,7 +16,10 @@ needs_make = pytest.mark.skipif(not shutil.which("make"), reason="no make on PAT
 
 
 def make(*arguments):
-    done = subprocess.run(["make", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("MAKE")
+    }  # not the child of `make test`
+    done = subprocess.run(["make", *arguments], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     return done.stdout
 
 
