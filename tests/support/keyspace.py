@@ -14,7 +14,7 @@ def _content(redis, key):
     if kind == b"string":
         return redis.get(key)
     if kind == b"hash":
-        return redis.hgetall(key)
+        return dict(sorted(redis.hgetall(key).items()))
     if kind == b"zset":
         return redis.zrange(key, 0, -1, withscores=True)
     if kind == b"stream":

@@ -10,7 +10,7 @@ class Wire:
 
     `lose = n` loses the reply of the n-th command from now on whose name is in `names`: the server
     has run it, the client sees its connection break. `row` is how many are lost then, one after
-    the other.
+    the other. `before` is called before each of these commands goes out.
     """
 
     def __init__(self, names=("EVALSHA", "EVAL")):
@@ -18,6 +18,7 @@ class Wire:
         self.lose = 0
         self.row = 1
         self.lost = 0
+        self.before = lambda: None
         self.sent = []
 
     def client(self, redis):
@@ -35,6 +36,8 @@ class Wire:
             _command = None
 
             def send_command(self, *args, **kwargs):
+                if args[0] in wire.names:
+                    wire.before()
                 super().send_command(*args, **kwargs)  # which may connect first, and greet the server
                 self._command = args[0]
                 wire.sent.append(args)
