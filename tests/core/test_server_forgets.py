@@ -1,0 +1,194 @@
+"""A server loses its scripts, a stream, a group, or all it had: no job is lost that still has its record."""
+
+import pytest
+import redis as redis_py
+from support.seeds import seed
+from support.wire import Wire
+from support.world import levels, row, rows
+
+from jobkit.errors import JobkitError, StaleClaim
+from jobkit.submission import New
+
+
+def test_scripts_forgotten_before_every_call(make_queue, redis):
+    wire = Wire(names=("EVALSHA",))
+    queue = make_queue(client=wire.client(redis))
+    wire.before = redis.script_flush
+    queue.submit_many([New("t", id=id, delay=5, max_attempts=2) for id in "abcd"])
+    redis.clock.advance(5)
+    queue.promote()
+    a, b, c, d = queue.claim("w", 4)
+    queue.ack(a)
+    queue.fail(b, "x")
+    queue.extend(c)
+    queue.release(c)
+    queue.cancel("c")
+    assert queue.ack_and_claim([], "w") == ([], [])
+    redis.clock.advance(31)
+    assert queue.recover() == (1, 0)
+    queue.fail(*queue.claim("w"), "x")
+    queue.requeue("d")
+    queue.tidy()
+    assert queue.repair() == []
+    assert d.id == "d"
+    assert {id: said.split()[0] for id, said in rows(queue).items()} == {
+        "a": "done",
+        "b": "scheduled",
+        "c": "cancelled",
+        "d": "scheduled",
+    }
+    assert sum(args[0] == "EVAL" for args in wire.sent) == wire.scripts() / 2
+
+
+def test_a_claim_that_the_server_does_not_know_is_sent_whole_once(make_queue, redis):
+    wire = Wire()
+    queue = make_queue(client=wire.client(redis))
+    queue.submit_many([New("t")] * 3)
+    redis.script_flush()
+    assert len(queue.claim("w")) == 1
+    assert [args[0] for args in wire.sent if args[0] in wire.names][-2:] == ["EVALSHA", "EVAL"]
+    assert levels(queue) == (0, 2, 1, 0)
+
+
+def forget(queue, what):
+    if what == "streams":
+        queue.redis.delete(queue.keys.ready, queue.keys.alone)
+        queue.redis.clock.advance(0.001)
+    else:
+        for stream in (queue.keys.ready, queue.keys.alone):
+            if queue.redis.exists(stream):
+                for group in queue.redis.xinfo_groups(stream):
+                    queue.redis.xgroup_destroy(stream, group["name"])
+
+
+@pytest.mark.parametrize("what", ["streams", "groups"])
+@pytest.mark.parametrize("verb", ["submit", "claim", "ack", "fail", "extend", "release", "cancel", "recover", "counts"])
+def test_no_verb_breaks(queue, what, verb):
+    queue.submit("t", id="other")
+    claim = seed(queue, "running") if verb else None
+    queue.claim("w")
+    claim, *_ = [claim, *queue.claim("w")]
+    forget(queue, what)
+    acts = {
+        "submit": lambda: queue.submit("t", id="new"),
+        "claim": lambda: queue.claim("w", 5),
+        "ack": lambda: queue.ack(claim),
+        "fail": lambda: queue.fail(claim, "x"),
+        "extend": lambda: queue.extend(claim),
+        "release": lambda: queue.release(claim),
+        "cancel": lambda: queue.cancel("j"),
+        "recover": queue.recover,
+        "counts": queue.counts,
+    }
+    acts[verb]()
+    queue.repair()
+    finish(queue)
+
+
+def finish(queue):
+    """Run all that there is; nothing is left, and everything ended once."""
+    for _ in range(20):
+        queue.redis.clock.advance(31)
+        queue.promote()
+        queue.recover()
+        for claim in queue.claim("last", 10):
+            queue.ack(claim)
+    assert levels(queue) == (0, 0, 0, 0)
+    assert {said.split()[0] for said in rows(queue).values()} <= {"done", "cancelled"}
+
+
+def test_a_group_that_is_gone_is_made_anew_at_the_start(queue):
+    queue.submit_many([New("t", id=id) for id in "abc"])
+    queue.ack(*queue.claim("w"))
+    forget(queue, "groups")
+    assert levels(queue) == (0, 2, 0, 0)
+    assert [claim.id for claim in queue.claim("w", 5)] == ["b", "c"]
+
+
+def test_a_running_job_whose_group_is_gone_is_handed_out_anew_and_fenced(queue):
+    queue.submit("t", id="j")
+    (old,) = queue.claim("w1")
+    forget(queue, "groups")
+    (new,) = queue.claim("w2")
+    assert (new.id, new.attempt) == ("j", 2)
+    assert new.token > old.token
+    with pytest.raises(StaleClaim):
+        queue.ack(old)
+    queue.ack(new)
+    assert levels(queue) == (0, 0, 0, 0)
+
+
+def test_a_running_job_whose_group_is_gone_is_not_handed_out_twice_after_a_repair(queue):
+    queue.submit("t", id="j")
+    queue.claim("w1")
+    forget(queue, "groups")
+    queue.repair()
+    claims = queue.claim("w2", 5) + queue.claim("w3", 5) + queue.claim("w4", 5)
+    assert [claim.attempt for claim in claims] == [2]
+    queue.ack(claims[0])
+    assert queue.claim("w5", 5) == []
+    assert levels(queue) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("repair", [True, False])
+def test_no_attempt_beyond_the_limit_when_a_group_is_gone(queue, repair):
+    queue.submit("t", id="j", max_attempts=2)
+    queue.claim("w1")
+    for n in range(4):
+        forget(queue, "groups")
+        if repair:
+            queue.repair()
+        for claim in queue.claim(f"w{n}", 5):
+            assert claim.attempt <= 2
+    queue.redis.clock.advance(31)
+    queue.recover()
+    assert row(queue).startswith("dead 2/2")
+
+
+def test_tokens_grow_though_their_counter_is_gone(queue):
+    queue.submit_many([New("t", id=id) for id in "abcj"])
+    *_, old = queue.claim("w1", 4)
+    queue.redis.clock.advance(31)
+    queue.recover()
+    queue.redis.delete(queue.keys.tokens)
+    new = [claim for n in range(4) for claim in queue.claim(f"w{n}")]
+    assert next(claim.token for claim in new if claim.id == old.id) > old.token
+    with pytest.raises(StaleClaim):
+        queue.ack(old)
+
+
+@pytest.mark.parametrize("verb", ["ack", "fail", "extend", "release"])
+def test_everything_is_gone(queue, verb):
+    queue.submit_many([New("t"), New("t", delay=9)])
+    (claim,) = queue.claim("w")
+    queue.redis.flushall()
+    with pytest.raises(StaleClaim):
+        getattr(queue, verb)(*([claim, "x"] if verb == "fail" else [claim]))
+    assert queue.redis.dbsize() == 0
+    assert (queue.claim("w"), queue.recover(), queue.promote(), queue.repair()) == ([], (0, 0), (0, None), [])
+    queue.submit("t", id="again")
+    assert [claim.id for claim in queue.claim("w")] == ["again"]
+
+
+@pytest.mark.live_only("the fake has no maxmemory")
+def test_out_of_memory_refuses_a_job_and_leaves_nothing_behind(queue, redis):
+    queue.submit("t", id="first")
+    (claim,) = queue.claim("w")
+    before = sorted(redis.keys())
+    redis.config_set("maxmemory", 1)
+    try:
+        for submit in (lambda: queue.submit("t", id="j"), lambda: queue.submit_many([New("t")] * 3)):
+            with pytest.raises(redis_py.ResponseError, match="OOM"):
+                submit()
+        assert sorted(redis.keys()) == before
+    finally:
+        redis.config_set("maxmemory", 0)
+    queue.ack(claim)
+
+
+def test_a_key_of_another_type_is_an_error_that_says_so(queue, redis):
+    redis.set(queue.keys.delayed, "mine")
+    with pytest.raises(redis_py.ResponseError, match="WRONGTYPE") as caught:
+        queue.submit("t", delay=5)
+    assert not isinstance(caught.value, JobkitError)
+    redis.flushall()
