@@ -204,7 +204,7 @@ print(redis.server)
 # | 05 | The worker dies | to come |
 # | 06 | Long jobs and zombies | to come |
 # | 07 | Exactly once in effect | to come |
-# | 08 | [Retry with backoff](08_retry_with_backoff.ipynb) | here, 35 minutes |
+# | 08 | [Retry with backoff](08_retry_with_backoff.ipynb) | here, 30 minutes |
 # | 09 | Jitter and the retry storm | to come |
 # | 10 | Poison and dead letters | to come |
 # | 11 | Cancel | to come |
