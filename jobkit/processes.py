@@ -2,8 +2,8 @@
 
 A worker process imports a module (`shop:worker`), so its handlers stand in a file: a function from
 a cell can't travel. The processes are children that end with their parent, however it ends: each
-reads its standard input, a pipe whose other end only the parent holds. They ignore SIGINT, which a
-notebook's stop button sends to all of them, and are in the parent's process group otherwise.
+reads its standard input, a pipe whose other end only the parent holds. They are a process group of
+their own, so that a notebook's stop button (SIGINT to its whole group) does not reach them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,13 @@ class Crew:
         command += ["--threads", str(self.threads), "--journal", str(self._files / "journal")]
         with (self._files / f"{name}.log").open("wb") as log:
             self.running[name] = subprocess.Popen(  # noqa: S603 - this very Python, and names of our own
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=self._env, cwd=self._folder
+                command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=self._env,
+                cwd=self._folder,
+                process_group=0,
             )
         return name
 
