@@ -87,13 +87,13 @@ def test_two_machines_that_do_not_agree(redis, store, seconds):
     redis.clock.advance(10)
     assert ahead.promote().moved == 1
     (claim,) = ahead.claim("w")
-    redis.clock.advance(29)
+    redis.clock.advance(20)
     assert right.recover() == ahead.recover() == (0, 0)
-    redis.clock.advance(2)
+    redis.clock.advance(11)
     assert right.recover() == (1, 0)
     (claim,) = right.claim("w")
     ahead.fail(claim, "x", delay=10)
-    assert right.counts().wait == pytest.approx(10, abs=0.5)
+    assert right.counts().wait == pytest.approx(10, abs=2)
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])

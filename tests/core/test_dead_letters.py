@@ -87,9 +87,9 @@ def test_not_longer_than_their_age(make_queue):
     queue.redis.clock.advance(5)
     bury(queue, "d")  # a burial drops what is too old, and so does tidying
     assert listed(queue) == ["d", "c"]
-    queue.redis.clock.advance(9.5)
+    queue.redis.clock.advance(5)
     queue.tidy()
-    assert listed(queue) == ["d"] if totals(queue)["dropped"] == 3 else ["d", "c"]
+    assert (listed(queue), totals(queue)["dropped"]) == (["d"], 3)
     queue.redis.clock.advance(10)
     queue.tidy()
     assert (listed(queue), ids(queue), totals(queue)["dropped"]) == ([], [], 4)

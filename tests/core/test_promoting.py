@@ -30,12 +30,12 @@ def test_promote(queue, state, expected):
 
 
 def test_the_earliest_first_and_never_too_early(queue):
-    queue.submit_many([New("t", id=f"j{n}", delay=n) for n in (3, 1, 2)])
+    queue.submit_many([New("t", id=f"j{n}", delay=100 * n) for n in (3, 1, 2)])
     assert queue.promote().moved == 0
-    queue.redis.clock.advance(2)
+    queue.redis.clock.advance(200)
     assert queue.promote().moved == 2
     assert [claim.id for claim in queue.claim("w", 5)] == ["j1", "j2"]
-    queue.redis.clock.advance(1)
+    queue.redis.clock.advance(100)
     assert queue.promote() == (1, None)
     assert [claim.id for claim in queue.claim("w", 5)] == ["j3"]
 
@@ -59,10 +59,10 @@ def test_at_most_the_limit(queue):
 def test_it_says_how_long_until_the_next(queue):
     queue.submit_many([New("t", delay=40), New("t", delay=30)])
     moved, wait = queue.promote()
-    assert (moved, wait) == (0, pytest.approx(30, abs=0.5))
+    assert (moved, wait) == (0, pytest.approx(30, abs=2))
     queue.redis.clock.advance(35)
     moved, wait = queue.promote()
-    assert (moved, wait) == (1, pytest.approx(5, abs=0.5))
+    assert (moved, wait) == (1, pytest.approx(5, abs=2))
 
 
 def test_it_says_zero_when_more_is_due_already(queue):
@@ -91,7 +91,7 @@ def test_a_piece_of_ones_own(make_queue, redis):
         return ids
 
     queue = make_queue(promote=newest_first)
-    queue.submit_many([New("t", id=f"j{n}", delay=n + 1) for n in range(3)])
+    queue.submit_many([New("t", id=f"j{n}", delay=100 * (n + 1)) for n in range(3)])
     assert queue.promote(2).moved == 2
     assert [claim.id for claim in queue.claim("w", 5)] == ["j2", "j1"]
     before = dump(redis)
