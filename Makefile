@@ -31,7 +31,7 @@ lint: dev ## style, types, and who may import whom
 notebooks: dev ## run the notebooks' sources anew and store them with their outputs (some: ARGS=08)
 	@$(RUN) jobkit store $(ARGS)
 
-bench: runtime ## measure how fast the queue is, and how much room a job takes
+bench: dev ## measure how fast the queue is, and how much room a job takes
 	@$(RUN) benchmarks $(ARGS)
 
 lock: ## lock every dependency anew (newest: ARGS=--upgrade)

@@ -35,7 +35,7 @@ def test_help_is_the_default_and_lists_every_target():
 @pytest.mark.parametrize("target", ["lab", "tour", "test", "test-all", "lint", "notebooks", "bench"])
 def test_every_target_sets_itself_up_first(target):
     first = make("--dry-run", target).splitlines()[0]
-    assert first.endswith(f"tools/bootstrap.py {'runtime' if target in {'lab', 'tour', 'bench'} else 'dev'}")
+    assert first.endswith(f"tools/bootstrap.py {'runtime' if target in {'lab', 'tour'} else 'dev'}")
 
 
 def test_ci_runs_lint_and_tests_and_insists_on_a_live_server():
