@@ -21,6 +21,9 @@ from jobkit.plot.style import PAPER
 SHARPNESS = 2
 """Dots of the PNG per pixel of the page: for screens that have them."""
 
+LEFT = "text-align:left"
+"""JupyterLab sets a table's words to the right, unless told otherwise."""
+
 Row = Sequence[object]
 
 
@@ -101,6 +104,7 @@ def _as_html(rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
     head, *body = ([html.escape(cell) for cell in row] for row in rows)
-    heading = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in body)
+    heading = "".join(f'<th scope="col" style="{LEFT}">{cell}</th>' for cell in head)
+    cells = ["".join(f'<td style="{LEFT}">{cell}</td>' for cell in row) for row in body]
+    lines = "".join(f"<tr>{row}</tr>" for row in cells)
     return f"<table><thead><tr>{heading}</tr></thead><tbody>{lines}</tbody></table>"

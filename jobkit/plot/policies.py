@@ -101,7 +101,7 @@ def distribution(
         edges = [scale(place * step) for place in range(len(bars) + 1)]
         ax.stairs(bars, edges, baseline=0.7 if log else 0, fill=True, facecolor=colour, edgecolor=PAPER, hatch=hatch)
         ax.set_title(
-            f"{name}: at most {peaks[name]:,} in {round_words(step)}", loc="left", fontsize=TEXT, color=INK, pad=3
+            f"{name}   (at most {peaks[name]:,} in {round_words(step)})", loc="left", fontsize=TEXT, color=INK, pad=3
         )
         if log:
             ax.set_yscale("log")
@@ -181,6 +181,7 @@ def _name_ends(ax: Axes, ends: Mapping[str, float], attempts: int, decades: floa
             va="center",
             fontsize=SMALL,
             color=INK,
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
             arrowprops={"arrowstyle": "-", "color": colours[name], "linewidth": 1.2, "shrinkA": 0, "shrinkB": 4},
         )
 

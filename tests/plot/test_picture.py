@@ -28,7 +28,7 @@ def test_it_shows_the_png_first_and_then_the_words(monkeypatch):
     assert image["text/plain"] == "A line."
     assert "<details><summary>" in words["text/html"]
     assert "It rises from 1 to 2." in words["text/html"]
-    assert "<td>&lt;2&gt;</td>" in words["text/html"], "what a table holds is text, not HTML"
+    assert ">&lt;2&gt;</td>" in words["text/html"], "what a table holds is text, not HTML"
     assert "It rises from 1 to 2." in words["text/plain"]
 
 
