@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -66,24 +67,25 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         fail(f"{error.format_message().rstrip('.')} (`{path} --help` tells more)")
     except click.ClickException as error:
         fail(error.format_message())
-    except mendable() as error:
-        fail(str(error) or type(error).__name__)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:  # `jobkit dead list | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except mendable() as error:
+        fail(str(error) or type(error).__name__)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def mendable() -> tuple[type[Exception], ...]:
-    """What is a user's to mend: jobkit's own, and a server that does not answer. Looked up when it happened."""
-    from redis import exceptions
+    """What is a user's to mend: jobkit's own, what Redis refuses, a full disk. Looked up when it happened."""
+    from redis.exceptions import RedisError
 
-    return JobkitError, exceptions.ConnectionError, exceptions.TimeoutError
+    return JobkitError, RedisError, OSError
 
 
 def fail(message: str) -> NoReturn:
-    """End with one line on stderr."""
-    click.echo(f"jobkit: {' '.join(message.split())}", err=True)
+    """End with one line on stderr, in which no URL shows its user and password."""
+    line = re.sub(r"//[^/@\s]*@", "//", " ".join(message.split()))
+    click.echo(f"jobkit: {line}", err=True)
     sys.exit(2)

@@ -4,6 +4,7 @@ import importlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +66,19 @@ def test_what_a_user_can_mend_is_one_line_and_exit_2(arguments, says):
 
 def test_version():
     assert jobkit("--version").stdout == "jobkit 0.1.0\n"
+
+
+def test_credentials_that_a_user_typed_are_not_printed():
+    done = jobkit("redis://ada:s3cret@host")
+    assert done.returncode == 2
+    assert "s3cret" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_full_disk_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "jobkit", "doctor", "--json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.strip().splitlines()[-1].startswith("jobkit: ")
+    assert "Traceback" not in done.stderr
