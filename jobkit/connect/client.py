@@ -112,9 +112,7 @@ def without_retries(client: redis.Redis) -> redis.Redis:
     raises ConnectionError or TimeoutError, and the command may or may not have run.
     """
     once = copy.copy(client)
-    once.connection_pool = another_pool(
-        client.connection_pool, retry=Retry(NoBackoff(), 0), retry_on_error=[], retry_on_timeout=False
-    )
+    once.connection_pool = another_pool(client.connection_pool, retry=Retry(NoBackoff(), 0))
     once.connection = None
     once.auto_close_connection_pool = True
     return once

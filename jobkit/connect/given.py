@@ -10,11 +10,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import redis
 import redis.asyncio
+from redis.backoff import NoBackoff
 from redis.client import Pipeline
 from redis.connection import parse_url
+from redis.retry import Retry
 
 from jobkit.clock import Clock
-from jobkit.connect.client import PROTOCOL, Client, QuietPool, make_client, options
+from jobkit.connect.client import PROTOCOL, Client, QuietPool, another_pool, make_client, options
 from jobkit.connect.safety import ServerInfo, is_fake, server_of
 from jobkit.connect.servers import OLDEST
 from jobkit.errors import ConfigError, ServerUnavailable
@@ -37,16 +39,19 @@ def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
         chosen = _prefixes.setdefault(address, f"lab:{secrets.token_hex(3)}:")
     try:
         client = make_client(QuietPool(**settings), ServerInfo("url", "", origin, ours=False), clock=Clock())
-        told = _asked(client, hidden(address))
+        check_client(client)
+        # Once, and without a health check: redis-py 5 would recurse for ever on a refused password.
+        pool = another_pool(client.connection_pool, retry=Retry(NoBackoff(), 0), health_check_interval=0)
+        with redis.Redis.from_pool(pool) as probe:
+            told = _asked(probe, hidden(address))
     except TypeError as error:  # from redis-py's connection: an option that it does not know
         raise ConfigError(f"{hidden(address)} has an option that redis-py does not know ({error})") from None
-    info = ServerInfo("url", _version(told, hidden(address)), origin, ours=False, address=with_prefix(address, chosen))
-    check_client(client)
+    info = ServerInfo("url", _version(told, hidden(address)), origin, ours=False, address=address)
     if told.get("maxmemory") and told.get("maxmemory_policy") != "noeviction":
         warnings.warn(
             f"this server evicts keys when its memory is full ({told['maxmemory_policy']}): jobs can vanish. "
             "Give jobs a server with maxmemory-policy noeviction.",
-            stacklevel=3,
+            stacklevel=4,
         )
     client.prefix, client.server = chosen, info
     return client

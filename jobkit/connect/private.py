@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -31,11 +32,15 @@ from jobkit.connect.client import Client, QuietPool, make_client, options
 from jobkit.connect.liveclock import LiveClock
 from jobkit.connect.safety import ServerInfo
 from jobkit.connect.servers import Found, usable_servers, why_none
-from jobkit.errors import ServerUnavailable
+from jobkit.errors import ConfigError, ServerUnavailable
 
 GUARD = Path(__file__).with_name("guard.py")
 PATIENCE = 10.0
 """Seconds that a server may take to answer after its start, and the guard to end it; 0.05 are usual."""
+GAVE_UP = re.compile("opening unix socket|failed listening|fatal", re.IGNORECASE)
+"""What a server's last words have in them, from 6.2 to 8, if it can't listen or can't read its settings."""
+LONGEST_SOCKET_PATH = 100
+"""Bytes. Linux takes 107, macOS 103."""
 KEEPS = ['save ""', "maxmemory-policy noeviction", "loglevel warning"]
 
 
@@ -52,17 +57,16 @@ class PrivateServer:
         program = program or next(usable_servers(), None)
         if program is None:
             raise ServerUnavailable(f"no Redis server to start: {why_none()}")
-        self.folder, unix = _choose_folder(over)
-        where = self._on_a_socket() if unix else self._on_loopback()
-        once = {"retry": Retry(NoBackoff(), 0), "retry_on_error": []}
-        self._direct = redis.Redis.from_pool(QuietPool(**{**options(), **once, **self._reach}))
-        self._guard = self._start(program, [*where, *KEEPS, f"appendonly {'yes' if appendonly else 'no'}"])
-        _alive.add(self)
-        try:
-            told = self._answer()
-        except BaseException:
-            self.close()
-            raise
+        conf = [*KEEPS, f"appendonly {'yes' if appendonly else 'no'}"]
+        problem = ServerUnavailable("no folder for temporary files has a path short enough for a Unix socket")
+        for folder, unix in _places(over):
+            try:
+                told = self._start(program, folder, conf, unix=unix)
+                break
+            except ServerUnavailable as error:  # such as a file system without sockets: try the next place
+                problem = error
+        else:
+            raise problem
         self.info = ServerInfo("private", told["redis_version"], program.origin, ours=True, address=self._address)
         self.clock = LiveClock(self._direct)
 
@@ -105,6 +109,19 @@ class PrivateServer:
     def __repr__(self) -> str:
         return "<jobkit private server>"
 
+    def _start(self, program: Found, folder: Path, conf: list[str], *, unix: bool) -> dict[str, Any]:
+        self.folder = folder
+        where = self._on_a_socket() if unix else self._on_loopback()
+        once = {"retry": Retry(NoBackoff(), 0), "retry_on_error": []}
+        self._direct = redis.Redis.from_pool(QuietPool(**{**options(), **once, **self._reach}))
+        self._guard = self._set_guard(program, [*where, *conf])
+        _alive.add(self)
+        try:
+            return self._answer()
+        except BaseException:
+            self.close()
+            raise
+
     def _on_a_socket(self) -> list[str]:
         path = self.folder / "redis.sock"
         self._reach: dict[str, Any] = {"connection_class": redis.UnixDomainSocketConnection, "path": str(path)}
@@ -117,8 +134,16 @@ class PrivateServer:
         self._address = f"redis://:{password}@127.0.0.1:{port}"
         return [f"port {port}", "bind 127.0.0.1", f"requirepass {password}"]
 
-    def _start(self, program: Found, conf: list[str]) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-I", "-S", str(GUARD), str(self.folder), program.path, "-"]  # - reads standard input
+    def _set_guard(self, program: Found, conf: list[str]) -> subprocess.Popen[bytes]:
+        command = [
+            sys.executable,
+            "-I",
+            "-S",
+            str(GUARD),
+            str(self.folder),
+            program.path,
+            "-",
+        ]  # - reads standard input
         read, self._pipe = os.pipe()  # neither end is inherited by other programs
         try:
             return subprocess.Popen(  # noqa: S603 - the program is one of find_servers(), the rest our own
@@ -145,8 +170,9 @@ class PrivateServer:
                 if told["process_id"] != but_not:
                     return dict(told)
             except redis.ConnectionError:
-                if self._guard.poll() is not None or clock.monotonic() > deadline:
-                    raise ServerUnavailable(f"the private server does not start: {self._last_words()}") from None
+                words = self._last_words()
+                if self._guard.poll() is not None or GAVE_UP.search(words) or clock.monotonic() > deadline:
+                    raise ServerUnavailable(f"the private server does not start: {words}") from None
             clock.sleep(0.001)
 
     def _last_words(self) -> str:
@@ -154,29 +180,23 @@ class PrivateServer:
             lines = (self.folder / "server.log").read_text(errors="replace").strip().splitlines()
         except OSError:
             lines = []
-        return lines[-1] if lines else "its guard ended at once"
+        return lines[-1] if lines else "it says nothing"
 
 
-def _choose_folder(over: str | None) -> tuple[Path, bool]:
-    """A name for the folder, and whether a Unix socket can be made in it."""
+def _places(over: str | None) -> list[tuple[Path, bool]]:
+    """Folders to try, not made yet, and whether to listen on a Unix socket in them.
+
+    Nothing is tried out in the file system: a process that is killed meanwhile would leave it behind.
+    """
+    if over not in {None, "unix", "loopback"}:
+        raise ConfigError(f"over is unix, loopback or None, got {over!r}")
     name = f"jobkit-{secrets.token_hex(4)}"
-    for base in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - the guard makes the folder, for this user alone
-        if over != "loopback" and _takes_sockets(Path(base) / f"{name}-redis.sock-is-not-the-longest"):
-            return Path(base) / name, True
-    if over == "unix":
-        raise ServerUnavailable("no folder for temporary files takes a Unix socket (its path may be too long)")
-    return Path(tempfile.gettempdir()) / name, False
-
-
-def _takes_sockets(path: Path) -> bool:
-    """Try it, with a path a little longer than the server's own will be."""
-    with socket.socket(socket.AF_UNIX) as probe:
-        try:
-            probe.bind(str(path))
-        except OSError:
-            return False
-    path.unlink()
-    return True
+    bases = list(dict.fromkeys([tempfile.gettempdir(), "/tmp"]))  # noqa: S108 - the guard makes the folder, private
+    short = [
+        Path(base) / name for base in bases if len(os.fsencode(f"{base}/{name}/redis.sock")) <= LONGEST_SOCKET_PATH
+    ]
+    places = [(folder, True) for folder in short if over != "loopback"]
+    return places if over == "unix" else [*places, (Path(bases[0]) / name, False)]
 
 
 def _free_port() -> int:

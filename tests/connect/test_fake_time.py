@@ -118,7 +118,7 @@ def test_no_module_of_fakeredis_was_forgotten(fake):
 
 
 @given(st.integers(0, 4_102_444_800_000))
-@example(1_767_225_600_001)
+@example(1001)
 def test_milliseconds_survive_the_fakes_floats(ms):
     assert int(1000 * _seconds(ms)) == ms
     assert round(_seconds(ms) * 1_000_000) == ms * 1000

@@ -17,7 +17,7 @@ from redis.retry import Retry
 
 from jobkit.connect import PrivateServer, address_for_others, connect
 from jobkit.connect.servers import Found
-from jobkit.errors import ServerUnavailable
+from jobkit.errors import ConfigError, ServerUnavailable
 
 private = importlib.import_module("jobkit.connect.private")  # `import jobkit.connect` finds the function
 pytestmark = pytest.mark.usefixtures("server_program")
@@ -94,13 +94,29 @@ def test_a_temporary_folder_with_a_long_path_is_no_obstacle(monkeypatch, tmp_pat
     with PrivateServer() as server:
         assert server.client().ping()
         assert server.folder.parent == Path("/tmp")
-    monkeypatch.setattr(private, "_takes_sockets", lambda path: False)
-    with pytest.raises(ServerUnavailable, match="Unix socket"):
+    monkeypatch.setattr(private, "LONGEST_SOCKET_PATH", 10)
+    with pytest.raises(ServerUnavailable, match="short enough"):
         PrivateServer(over="unix")
-    with PrivateServer() as server:  # no socket anywhere: loopback
+    with PrivateServer() as server:
         assert server.client().ping()
         assert server.client().connection_pool.connection_kwargs["password"]
         assert server.folder.parent == deep
+    with pytest.raises(ConfigError, match="over is unix, loopback or None"):
+        PrivateServer(over="carrier pigeon")
+
+
+def test_where_no_unix_socket_can_be_made_it_is_on_loopback(monkeypatch):
+    monkeypatch.setattr(PrivateServer, "_on_a_socket", on_a_socket_that_fails)
+    with PrivateServer() as server:
+        assert server.client().ping()
+        assert server.client().connection_pool.connection_kwargs["password"]
+    with pytest.raises(ServerUnavailable, match="pening Unix socket: bind: No such file"):
+        PrivateServer(over="unix")
+    assert not list(server.folder.parent.glob(f"{server.folder.name}*"))
+
+
+def on_a_socket_that_fails(server, really=PrivateServer._on_a_socket):
+    return [line.replace("redis.sock", "not/there/redis.sock") for line in really(server)]
 
 
 def test_a_path_with_spaces_and_quotes(monkeypatch):
@@ -137,7 +153,7 @@ def test_a_server_that_died_is_ended_all_the_same():
 
 def test_a_server_that_does_not_start_says_why(monkeypatch):
     monkeypatch.setattr(private, "PATIENCE", 1.0)
-    with pytest.raises(ServerUnavailable, match="does not start: its guard ended at once"):
+    with pytest.raises(ServerUnavailable, match="does not start: it says nothing"):
         PrivateServer(Found("PATH", "/nonexistent/redis-server"))
     with pytest.raises(ServerUnavailable, match="does not start"):
         PrivateServer(Found("PATH", "/bin/ls"))

@@ -28,17 +28,13 @@ end
 
 for _, key in ipairs(KEYS) do
   local left = redis.call('PTTL', key)
-  if left >= 0 and left <= dt then
-    redis.call('DEL', key)
-  else
-    if left >= 0 then redis.call('PEXPIRE', key, left - dt) end
-    local kind = redis.call('TYPE', key).ok
-    if kind == 'hash' and string.find(key, mark, 1, true) then
-      age_record(key)
-    elseif kind == 'zset' or kind == 'stream' then
-      others[#others + 1] = key
-      others[#others + 1] = kind
-    end
+  if left >= 0 then redis.call('PEXPIRE', key, left - dt) end -- 0 or less deletes it
+  local kind = redis.call('TYPE', key).ok
+  if kind == 'hash' and string.find(key, mark, 1, true) then
+    age_record(key)
+  elseif kind == 'zset' or kind == 'stream' then
+    others[#others + 1] = key
+    others[#others + 1] = kind
   end
 end
 return others

@@ -12,6 +12,6 @@ if #page == 0 then return false end
 local last = page[#page]
 page = redis.call('ZRANGE', KEYS[1], ARGV[2], last, 'BYSCORE', 'WITHSCORES')
 for i = 1, #page, 2 do
-  redis.call('ZADD', KEYS[1], 'XX', string.format('%.17g', tonumber(page[i + 1]) - dt), page[i])
+  redis.call('ZADD', KEYS[1], string.format('%.17g', tonumber(page[i + 1]) - dt), page[i])
 end
 return last
