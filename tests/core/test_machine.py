@@ -165,7 +165,7 @@ def test_any_verbs_in_any_order(redis, store):
     run_state_machine_as_test(
         lambda: Life(redis, store),
         settings=settings(
-            max_examples=15 if live else 60,
+            max_examples=12 if live else 30,
             stateful_step_count=40,
             suppress_health_check=list(HealthCheck),
         ),
