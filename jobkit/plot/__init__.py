@@ -3,6 +3,8 @@
     picture       the one function behind all: it demands a caption, and a twin in words and figures
     attempts      a job's attempts on a line of time
     delayed       a delayed set, and now
+    crew          who ran what: a row per worker process, and what became of the killed one's jobs
+    watch         the same, live
     sequence      how long retry policies wait, attempt by attempt
     distribution  when jobs come back that failed together
     lines         how one figure grows with another
@@ -22,6 +24,7 @@ Each returns a Picture, which shows itself in a notebook; `.save(path)` writes t
 package imports matplotlib, and nothing imports this package: `import jobkit` stays light.
 """
 
+from jobkit.plot.crew import crew
 from jobkit.plot.goodput import contention, goodput
 from jobkit.plot.lines import lines
 from jobkit.plot.picture import Picture, picture
@@ -31,6 +34,7 @@ from jobkit.plot.storms import completion, storm, waves
 from jobkit.plot.tables import Table, steps, table
 from jobkit.plot.timeline import attempts
 from jobkit.plot.waiting import delayed
+from jobkit.plot.watch import watch
 
 __all__ = [
     "Picture",
@@ -38,6 +42,7 @@ __all__ = [
     "attempts",
     "completion",
     "contention",
+    "crew",
     "delayed",
     "distribution",
     "goodput",
@@ -48,5 +53,6 @@ __all__ = [
     "steps",
     "storm",
     "table",
+    "watch",
     "waves",
 ]
