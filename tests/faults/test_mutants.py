@@ -1,0 +1,148 @@
+"""Faults put into the kit on purpose: each must be caught by the test that is named beside it.
+
+A test that cannot fail proves nothing. Each mutant runs in a copy of the package, in a process of
+its own; a mutant that survives means that a promise is not tested.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jobkit
+
+PACKAGE = Path(jobkit.__file__).parent
+TESTS = Path(__file__).parent.parent
+CORE = "core/test_"
+
+MUTANTS = {
+    "ack by anybody": ("lua/ack.lua", "if mine then", "if true then", f"{CORE}stale_claims.py"),
+    "fail by anybody": ("lua/fail.lua", "if not mine then return answer end", "", f"{CORE}stale_claims.py"),
+    "extend by anybody": ("lua/extend.lua", "if held(f, ARGV[i + 1]) then", "if true then", f"{CORE}stale_claims.py"),
+    "release by anybody": ("lua/release.lua", "if mine then", "if true then", f"{CORE}stale_claims.py"),
+    "once by anybody": ("lua/once.lua", "or now[2] ~= token", "", "faults/test_once.py -k zombie"),
+    "acked entries stay": (
+        "ready/streams.lua",
+        "redis.call('XDEL', STREAMS[letter], unpack(ids[letter]))",
+        "",
+        f"{CORE}growth.py",
+    ),
+    "acked entries stay pending": (
+        "ready/streams.lua",
+        "redis.pcall('XACK', STREAMS[letter], GROUP, unpack(ids[letter]))",
+        "",
+        f"{CORE}settling.py",
+    ),
+    "a crash does not count": ("lua/claim.lua", "(f[8] or 0) + 1", "(f[8] or 1)", f"{CORE}recovering.py"),
+    "one attempt too many": ("lua/fail.lua", ">= tonumber(f.max or 5)", "> tonumber(f.max or 5)", f"{CORE}settling.py"),
+    "a release is charged": (
+        "lua/release.lua",
+        "redis.call('HINCRBY', record, 'attempt', -1)",
+        "",
+        f"{CORE}settling.py -k release",
+    ),
+    "suspects among the others": ("lua/shared.lua", "push(id, true)", "push(id)", f"{CORE}recovering.py"),
+    "promoted and still delayed": (
+        "lua/promote.lua",
+        "redis.call('ZREM', KEYS[1], id)",
+        "",
+        f"{CORE}promoting.py",
+    ),
+    "a limit that is none": ("lua/promote.lua", "'LIMIT', 0, ARGV[1]", "'LIMIT', 0, -1", f"{CORE}promoting.py"),
+    "an id taken twice": (
+        "lua/submit.lua",
+        "redis.call('EXISTS', job .. id) == 0",
+        "true",
+        f"{CORE}submitting.py",
+    ),
+    "a cancelled id is free too early": (
+        "lua/cancel.lua",
+        "redis.call('PERSIST', record)",
+        "",
+        f"{CORE}cancelling.py",
+    ),
+    "dead letters without end": (
+        "lua/shared.lua",
+        "prune(dead, totals, job, max, age_ms, 10)",
+        "",
+        f"{CORE}dead_letters.py",
+    ),
+    "old attempts in a new life": (
+        "lua/requeue.lua",
+        "'state', 'attempt', 'cancel'",
+        "'state'",
+        f"{CORE}requeueing.py",
+    ),
+    "another verb gets this one's answer": ("lua/shared.lua", "and by == verb", "", f"{CORE}stale_claims.py"),
+    "a token comes twice": (
+        "lua/claim.lua",
+        "if tonumber(f[10] or 0) >= token then",
+        "if false then",
+        f"{CORE}server_forgets.py",
+    ),
+    "an earlier job does not ring": (
+        "lua/shared.lua",
+        "redis.call('PUBLISH', bell, 'due')",
+        "",
+        "worker/test_bell.py",
+    ),
+    "a claim is sent again": (
+        "queue.py",
+        "self._once = without_retries(redis)",
+        "self._once = redis",
+        f"{CORE}lost_replies.py -k claim_is_never_sent_twice",
+    ),
+    "every call has the same nonce": (
+        "queue.py",
+        'nonce = self._rng.getrandbits(64).to_bytes(8, "big") if own else b""',
+        'nonce = b"12345678" if own else b""',
+        f"{CORE}lost_replies.py -k second_call",
+    ),
+    "news do not reach the handler": (
+        "heartbeat.py",
+        "claim.stop = LeaseLost",
+        "pass",
+        "worker/test_heartbeat.py -k lost_lease",
+    ),
+}
+
+
+def run(copy, where):
+    """Run tests against a copy of the package; returns the finished process."""
+    path, *options = where.split(" ", 1)
+    select = ["-k", options[0].removeprefix("-k ")] if options else []
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", str(TESTS / path), *select],
+        env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "jobkit", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_fault_is_caught(copy, name):
+    file, before, after, where = MUTANTS[name]
+    mutant = copy / "jobkit" / file
+    text = mutant.read_text("utf-8")
+    assert before in text, f"{file} has changed: give this mutant its new place"
+    mutant.write_text(text.replace(before, after), "utf-8")
+    done = run(copy, where)
+    assert done.returncode == 1, f"survived, or did not run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+
+
+@pytest.mark.slow
+def test_a_copy_without_a_fault_passes(copy):
+    done = run(copy, f"{CORE}settling.py")
+    assert done.returncode == 0, done.stdout[-2000:]
