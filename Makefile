@@ -4,7 +4,7 @@ RUN := .venv/bin/python -m
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab tour test test-all lint notebooks bench lock clean runtime dev
+.PHONY: help lab tour test test-all lint notebooks bench pictures lock clean runtime dev
 
 help: ## this list
 	@echo "usage: make TARGET [ARGS=...]"
@@ -33,6 +33,9 @@ notebooks: dev ## run the notebooks' sources anew and store them with their outp
 
 bench: dev ## measure how fast the queue is, and how much room a job takes
 	@$(RUN) benchmarks $(ARGS)
+
+pictures: runtime ## draw the README's picture anew
+	@$(RUN) jobkit.plot.readme docs/pictures/attempts.png
 
 lock: ## lock every dependency anew (newest: ARGS=--upgrade)
 	@$(PYTHON) tools/bootstrap.py lock $(ARGS)

@@ -172,7 +172,7 @@ class Runner:
             became = {State.SCHEDULED: "retry", State.DEAD: "dead", State.CANCELLED: "cancelled"}[state]
         except StaleClaim as stale:
             self.log.warning("%s", stale)
-        outcome = Outcome.of(claim, became, error, delay_ms)
+        outcome = Outcome.of(claim, became, error, delay_ms if became == "retry" else 0)
         self.log.log(logging.ERROR if became == "dead" else logging.WARNING, "%s (%s)", outcome, claim.id)
         return outcome
 

@@ -102,8 +102,8 @@ def tidy(output: NotebookNode) -> NotebookNode:
             return re.sub(r"\S*/ipykernel_\d+/\d+\.py", "<cell>", re.sub(places, "", value))
         if isinstance(value, list):
             return [clean(item) for item in value]
-        if isinstance(value, dict):
-            return NotebookNode({key: clean(item) for key, item in value.items()})
+        if isinstance(value, dict):  # a picture names no folder, and is long
+            return NotebookNode({k: item if k.startswith("image/") else clean(item) for k, item in value.items()})
         return value
 
     cleaned: NotebookNode = clean(output)

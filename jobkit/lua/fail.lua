@@ -31,7 +31,7 @@ if delay_ms == -2 then
   f.attempt = 0
 end
 redis.call('HSET', record, 'settled', token .. ' fail ' .. answer)
-remember(record, ARGV[5], f.started, t, f.attempt, answer, delay_ms, ARGV[4])
+remember(record, ARGV[5], f.started, t, f.attempt, answer, answer == 'retry' and delay_ms or 0, ARGV[4])
 
 if answer == 'cancelled' then
   set_cancelled(totals, record, t, ARGV[6])

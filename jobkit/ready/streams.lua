@@ -63,7 +63,7 @@ local function expired(lease_ms, limit, cursor)
   if cursor == '' then letter, start = 'r', '0-0' end
   while true do
     local stream = STREAMS[letter]
-    local got = redis.call('XLEN', stream) > 0
+    local got = redis.call('EXISTS', stream) == 1 -- entries may be pending that somebody trimmed from it
       and redis.pcall('XAUTOCLAIM', stream, GROUP, 'recover', lease_ms, start, 'COUNT', limit - #out / 2, 'JUSTID')
     if got and not got.err then
       for _, id in ipairs(got[2]) do

@@ -92,3 +92,14 @@ def test_a_redis_that_is_gone_while_settling_costs_a_lease_not_the_job(queue, mo
     queue.redis.clock.advance(31)
     (outcome,) = worker.step()
     assert (outcome.became, outcome.attempt) == ("done", 2)
+
+
+def test_it_ends_though_somebody_trimmed_the_stream(queue):
+    worker = Worker(queue)
+    worker.task(name="t")(lambda job: None)
+    queue.submit("t")
+    queue.claim("crashed")
+    queue.redis.xtrim(queue.keys.ready, maxlen=0)
+    assert worker.drain() == []
+    queue.repair()
+    assert [outcome.became for outcome in worker.drain()] == ["done"]
