@@ -198,7 +198,7 @@ print(redis.server)
 # |---|---|---|
 # | 00 | Start here | you are here |
 # | 01 | [A sorted set is a delayed queue](01_sorted_set.ipynb) | here, 30 minutes |
-# | 02 | Two workers, one job: the atomic claim | to come |
+# | 02 | [Two workers, one job: the atomic claim](02_atomic_claim.ipynb) | here, 35 minutes |
 # | 03 | Whose clock? | to come |
 # | 04 | Scheduler and workers apart | to come |
 # | 05 | The worker dies | to come |

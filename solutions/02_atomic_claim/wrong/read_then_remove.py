@@ -1,0 +1,16 @@
+"""Document A's warning: ZRANGE, then ZREM, as two calls."""
+
+# the check says: Handed over once?
+
+
+def server_now(redis):
+    seconds, micros = redis.time()
+    return seconds * 1000 + micros // 1000
+
+
+def claim_due(redis, delayed, ready, limit):
+    due = redis.zrange(delayed, "-inf", server_now(redis), byscore=True, offset=0, num=limit)
+    for job in due:
+        redis.zrem(delayed, job)
+        redis.xadd(ready, {"id": job})
+    return len(due)
