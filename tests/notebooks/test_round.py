@@ -1,0 +1,113 @@
+"""The check of notebook 05: wrong rounds fail with the right promise named, different right ones pass."""
+
+import pytest
+
+from jobkit.cli import notebooks, store
+
+CELLS = store.load(notebooks.FOLDER / "05_worker_dies.py").cells
+
+HEAD = """rooms, start = [], "0-0"
+while True:
+    start, entries, *_ = redis.xautoclaim(LINE, "porters", me, {ms}, start_id=start)
+    for entry, fields in entries:
+        [seen] = redis.xpending_range(LINE, "porters", entry, entry, 1)
+        if seen["times_delivered"] > {most}:
+"""
+TAIL = """
+        else:
+            rooms.append(fields[b"room"].decode())
+    if {end}:
+        return rooms
+"""
+BURY = """            redis.sadd(BURIED, fields[b"room"])
+            redis.xack(LINE, "porters", entry)
+            redis.xdel(LINE, entry)"""
+
+
+def claiming(body=BURY, ms="LEASE", most="3", end='start == b"0-0"'):
+    return HEAD.format(ms=ms, most=most) + body + TAIL.format(end=end)
+
+
+def reading(ms="LEASE", heed="got", idle="LEASE"):
+    """Read the book first, then claim entry by entry."""
+    return f"""rooms = []
+for seen in redis.xpending_range(LINE, "porters", "-", "+", 1000, idle={idle}):
+    entry = seen["message_id"]
+    [(_, fields)] = redis.xrange(LINE, entry, entry)
+    if seen["times_delivered"] >= 3:
+        redis.sadd(BURIED, fields[b"room"])
+        redis.xack(LINE, "porters", entry)
+        continue
+    got = redis.xclaim(LINE, "porters", me, {ms}, [entry])
+    if {heed}:
+        rooms.append(fields[b"room"])
+return rooms
+"""
+
+
+LUA = '''return [room.decode() for room in redis.eval("""
+local rooms, start = {}, '0-0'
+repeat
+  local got = redis.call('XAUTOCLAIM', KEYS[1], 'porters', ARGV[1], ARGV[2], start)
+  start = got[1]
+  for _, e in ipairs(got[2]) do
+    if redis.call('XPENDING', KEYS[1], 'porters', e[1], e[1], 1)[1][4] > 3 then
+      redis.call('SADD', KEYS[2], e[2][2])
+      redis.call('XACK', KEYS[1], 'porters', e[1])
+    else rooms[#rooms + 1] = e[2][2] end
+  end
+until start == '0-0'
+return rooms""", 2, LINE, BURIED, me, LEASE)]
+'''
+BURY_LAST = """            redis.xack(LINE, "porters", entry)
+            redis.xdel(LINE, entry)
+            redis.sadd(BURIED, fields[b"room"])"""
+ANSWERS = {
+    "the solution's way": (claiming(), "Passed"),
+    "the book first": (reading(), "Passed"),
+    "one script": (LUA, "Passed"),
+    "the stub": ("pass", "Ada was silent"),
+    "nobody is late enough": (claiming(ms="LEASE * 2"), "Ada was silent"),
+    "JUSTID does not count": (
+        """found = redis.xautoclaim(LINE, "porters", me, LEASE, justid=True)
+return [fields[b"room"] for entry in found for _, fields in redis.xrange(LINE, entry, entry)]""",
+        "handed out once more",
+    ),
+    "from the living, too": (claiming(ms="0"), "Bob has just taken room 30"),
+    "the first page alone": (claiming(end="True"), "you took over 100"),
+    "never buried": (claiming(most="99"), "hand it out again"),
+    "buried too late by one": (claiming(most="4"), "hand it out again"),
+    "buried too early by one": (claiming(most="2"), "wanted both"),
+    "buried and not ticked off": (claiming('            redis.sadd(BURIED, fields[b"room"])'), "out of the book"),
+    "ticked off and not buried": (claiming('            redis.xack(LINE, "porters", entry)'), "belongs into BURIED"),
+    "ticked off first": (claiming(BURY_LAST), "It is lost"),
+    "without the ms": (reading(ms="0"), "you both have"),
+    "its answer not read": (reading(heed="True"), "you both have"),
+}
+
+
+def verdict(redis, body):
+    names = {"redis": redis, "clock": redis.clock, "LINE": "line"}
+    for cell in CELLS:
+        if cell.cell_type != "code":
+            continue
+        if "def sweep(" in cell.source:
+            exec(cell.source, names)
+            exec("def sweep(redis, me):\n" + "".join(f"    {line}\n" for line in body.splitlines()), names)
+        elif "check" in cell.metadata.get("tags", []):
+            exec(cell.source.replace("\ncheck(sweep)", "\nsaid = check(sweep)"), names)
+        elif "def take" in cell.source:
+            exec(cell.source.rpartition("\n\n\n")[0], names)
+    return names["said"]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_the_round(redis, answer):
+    body, said = ANSWERS[answer]
+    assert said in verdict(redis, body)
+
+
+def test_the_solution_in_the_fold_passes(redis):
+    prose = next(cell.source for cell in CELLS if "A solution" in cell.source)
+    code = prose.split("```python\n")[1].split("```")[0]
+    assert verdict(redis, "\n".join(line.removeprefix("    ") for line in code.splitlines()[1:])).startswith("Passed")
