@@ -178,7 +178,7 @@ def test_out_of_memory_refuses_a_job_and_leaves_nothing_behind(queue, redis):
     redis.config_set("maxmemory", 1)
     try:
         for submit in (lambda: queue.submit("t", id="j"), lambda: queue.submit_many([New("t")] * 3)):
-            with pytest.raises(redis_py.ResponseError, match="OOM|maxmemory"):
+            with pytest.raises(redis_py.ResponseError, match=r"OOM|maxmemory"):
                 submit()
         assert sorted(redis.keys()) == before
     finally:

@@ -152,7 +152,8 @@ def test_at_its_last_attempt(queue, worker):
     fails_with(worker, ValueError("no"))
     queue.submit("t", id="j", max_attempts=2)
     first, second = worker.drain()
-    assert (first.became, second.became) == ("retry", "dead")
+    assert (first.became, second.became, second.delay_ms) == ("retry", "dead", 0)
+    assert queue.dead()[0].last.delay_ms == 0
     assert row(queue) == "dead 2/2 #2 [retry 1, dead 2]"
 
 
