@@ -201,11 +201,11 @@ print(redis.server)
 # | 02 | [Two workers, one job: the atomic claim](02_atomic_claim.ipynb) | here, 35 minutes |
 # | 03 | Whose clock? | to come |
 # | 04 | Scheduler and workers apart | to come |
-# | 05 | The worker dies | to come |
+# | 05 | [The worker dies](05_worker_dies.ipynb) | here, 25 minutes |
 # | 06 | Long jobs and zombies | to come |
 # | 07 | Exactly once in effect | to come |
 # | 08 | [Retry with backoff](08_retry_with_backoff.ipynb) | here, 30 minutes |
-# | 09 | Jitter and the retry storm | to come |
+# | 09 | [Jitter and the retry storm](09_retry_storm.ipynb) | here, 20 minutes |
 # | 10 | Poison and dead letters | to come |
 # | 11 | Cancel | to come |
 # | 12 | The hot bucket | to come |

@@ -11,6 +11,9 @@ import numpy as np
 from jobkit.clock import Seconds, to_ms
 from jobkit.errors import ConfigError, DelayError
 
+HUGE = 1e300
+"""More than anybody means, and within what a float holds."""
+
 Chance = int | Random | np.random.Generator
 """A seed, or a source of chance of one's own."""
 
@@ -24,7 +27,11 @@ def count(value: object, what: str, least: int, most: int) -> int:
 
 def number(value: object, what: str, least: float, most: float = math.inf, *, above: bool = False) -> float:
     """A finite number of at least `least` (or `above` it) and at most `most`."""
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value):
+    if (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and -HUGE <= value <= HUGE
+    ):
         x = float(value)
         if least <= x <= most and not (above and x == least):
             return x
