@@ -35,7 +35,7 @@ bench: dev ## measure how fast the queue is, and how much room a job takes
 	@$(RUN) benchmarks $(ARGS)
 
 pictures: runtime ## draw the README's picture anew
-	@$(RUN) jobkit.plot.readme docs/pictures/attempts.png
+	@$(RUN) jobkit.plot.readme docs/pictures/worker_dies.png
 
 lock: ## lock every dependency anew (newest: ARGS=--upgrade)
 	@$(PYTHON) tools/bootstrap.py lock $(ARGS)

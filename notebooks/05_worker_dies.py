@@ -195,7 +195,9 @@ queue.submit("ring", {"room": 7}, id="room 7")
 queue.claim("Ada")
 clock.advance(35)
 queue.recover()
-queue.ack(queue.claim("Bob")[0])
+[claim] = queue.claim("Bob")
+clock.advance(10)
+queue.ack(claim)
 plot.attempts(queue, "room 7")
 
 # %% [markdown]
@@ -368,26 +370,13 @@ def cost(lease):
 # An ack that is answered *stale* is a call run twice. For some leases:
 
 # %%
-costs = {lease: cost(lease) for lease in (1, 2, 5, 10, 30)}
-rows = [(f"{lease} s", f"{found} s", f"{twice} of 200") for lease, (found, twice) in costs.items()]
-head = ("lease", "the dead one's call is back after", "run twice, though nobody died")
-plot.table([head, *rows], caption="Slow, or twice.")
+plot.leases({lease: cost(lease) for lease in (1, 2, 5, 10, 30)}, of=200, caption="Slow, or twice.")
 
 # %% [markdown]
-# Two ends of one rope. A short lease finds the dead quickly, and takes many of the living for dead. A long one lets everybody finish, and the guest of a dead porter waits. As a picture:
-
-# %%
-doubled = [(lease, twice) for lease, (_, twice) in costs.items() if twice]  # a logarithmic scale has no 0
-plot.lines(
-    {"calls run twice, of 200": doubled},
-    x="lease, s",
-    y="calls",
-    caption="A longer lease, fewer calls run twice.",
-    twin="; ".join(f"{twice} of 200 run twice at a lease of {lease} s" for lease, twice in doubled) + ".",
-)
+# Two ends of one rope. A short lease finds the dead quickly, and takes many of the living for dead. A long one lets everybody finish, and the dead porter's guest waits.
 
 # %% [markdown]
-# Choose it from the *pauses*, not from the work: longer than the longest silence that you expect of the living. How long a job takes does not matter, as long as somebody renews the lease (notebook 06). Drag the lease:
+# Choose a lease from the *pauses*, not from the work: longer than the longest silence that you expect of the living. How long a job takes does not matter, as long as somebody renews the lease (notebook 06). Drag the lease:
 
 # %% tags=["widget"]
 from ipywidgets import interact
@@ -665,4 +654,4 @@ stage({"room 412": 1})
 # </details>
 
 # %% [markdown]
-# Next is 06, long jobs and zombies: what becomes of Ada, who only paused. It is to come, like 02 and 07; the [start page](00_start.ipynb) says what is here.
+# Next is 06, long jobs and zombies: what becomes of Ada, who only paused. The [start page](00_start.ipynb) says what is here.

@@ -5,6 +5,7 @@
     delayed       a delayed set, and now
     crew          who ran what: a row per worker process, and what became of the killed one's jobs
     watch         the same, live
+    leases        what the length of a lease costs
     sequence      how long retry policies wait, attempt by attempt
     distribution  when jobs come back that failed together
     lines         how one figure grows with another
@@ -26,6 +27,7 @@ package imports matplotlib, and nothing imports this package: `import jobkit` st
 
 from jobkit.plot.crew import crew
 from jobkit.plot.goodput import contention, goodput
+from jobkit.plot.leases import leases
 from jobkit.plot.lines import lines
 from jobkit.plot.picture import Picture, picture
 from jobkit.plot.policies import distribution, sequence
@@ -46,6 +48,7 @@ __all__ = [
     "delayed",
     "distribution",
     "goodput",
+    "leases",
     "lines",
     "picture",
     "sequence",

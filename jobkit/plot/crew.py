@@ -50,6 +50,7 @@ def figure(shift: Shift, now: int | None = None) -> Figure:
     ax.set_ylim(-max(1, len(workers)) + 0.4, 0.6)
     ax.set_yticks([-n for n in range(len(workers))], workers, fontsize=TEXT, color=INK)
     ax.tick_params(axis="y", length=0)
+    ax.set_ylabel("worker process", fontsize=TEXT, color=GREY)
     ax.set_xlabel("seconds since the first handler began", fontsize=TEXT, color=GREY)
     per_letter = LETTER / ((WIDTH - 0.6) / (right * 1.01 / 1000))
     gone = {name: (at - shift.begin) / 1000 for at, name in shift.killed if name in workers}
@@ -84,7 +85,7 @@ def _draw(ax: Axes, y: int, run: Run, until: int, per_letter: float, *, again: b
     if run.cut and (run.freed or 0) > end:
         span = ((run.freed or 0) - end) / 1000
         ax.barh(y, span, BAR, left=end / 1000, facecolor="none", edgecolor=PURPLE, linestyle=":", linewidth=1.6)
-        words = (f"held by the lease, {span:.1f} s", f"lease, {span:.1f} s", "lease")
+        words = (f"held by the lease, {span:.1f} s", f"lease runs on, {span:.1f} s", f"lease, {span:.1f} s", "lease")
         _write(ax, (end / 1000 + 9 * per_letter, end / 1000 + span), y, words, per_letter, box=False)
     elif run.freed is not None:
         ax.plot([run.freed / 1000], [y + BAR / 2], marker="v", markersize=9, color=PURPLE, zorder=4)

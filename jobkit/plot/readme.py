@@ -1,56 +1,59 @@
-"""The picture of the README, drawn from a run of the kit itself: `python -m jobkit.plot.readme FILE.png`.
+"""The picture of the README, drawn from a recorded night: `python -m jobkit.plot.readme FILE.png`.
 
-Two jobs under one policy, on the fake and its own clock: one gets through at its fourth run, one never
-does. Equal bytes each time, with one version of matplotlib; the picture in words goes to stdout.
+Real processes never do the same twice, so the picture is of one run of notebook 05, whose journal lies
+in docs/pictures. Equal bytes each time, with one version of matplotlib; the picture in words goes to
+stdout. `--record` runs the notebook's cells again, up to the one that kills a porter, and keeps that night.
 """
 
 from __future__ import annotations
 
-import logging
+import contextlib
+import re
 import sys
+from pathlib import Path
+from typing import Any
 
 from jobkit import plot
-from jobkit.backoff import Table, proportional
-from jobkit.clock import VirtualClock, new_rng
-from jobkit.connect import connect
-from jobkit.job import Claim
-from jobkit.queue import Queue
-from jobkit.worker import Worker
+from jobkit.plot.shift import Shift
+
+KIT = Path(__file__).resolve().parents[2]
+NIGHT = KIT / "docs" / "pictures" / "worker_dies.json"
+NOTEBOOK = KIT / "notebooks" / "05_worker_dies.py"
 
 
 def draw() -> plot.Picture:
-    """Run both jobs to their end, and draw them."""
-    queue = Queue(connect("fake", clock=VirtualClock()), "mail", retention=86_400, rng=new_rng(1))
-    worker = Worker(queue, backoff=Table(5, 30, 300, 3600, jitter=proportional(0.2)), rng=new_rng(7))
+    """Draw the night that was recorded."""
+    return plot.crew(Shift.load(NIGHT))
 
-    @worker.task
-    def receipt(job: Claim) -> None:
-        if job.attempt < 4:
-            raise TimeoutError("the mail server did not answer")
 
-    @worker.task
-    def invoice(job: Claim) -> None:  # noqa: ARG001 - a handler is given its job
-        raise ConnectionRefusedError("no mail server there")
+def record() -> Shift:
+    """Run notebook 05 until its crew is done, as a program; takes some ten seconds, and starts real processes."""
+    names: dict[str, Any] = {}
+    with contextlib.chdir(NOTEBOOK.parent):  # its handlers lie beside it
+        for cell in code_cells(NOTEBOOK.read_text("utf-8")):
+            exec(compile(cell, NOTEBOOK.name, "exec"), names)  # noqa: S102 - the kit's own notebook
+            if "plot.watch(" in cell:
+                break
+    with names["crew"] as crew:
+        return Shift.of(crew, names["desk"])
 
-    for task in ("receipt", "invoice"):
-        queue.submit(task, id=task)
-    worker.drain()
-    return plot.attempts(
-        queue,
-        "receipt",
-        "invoice",
-        caption="Two jobs on a timeline: one fails three times and then succeeds, one is buried after five runs.",
-    )
+
+def code_cells(source: str) -> list[str]:
+    """Return the code cells of a py:percent source."""
+    cells = re.split(r"^# %%(.*)\n", source, flags=re.MULTILINE)[1:]
+    return [text for head, text in zip(cells[::2], cells[1::2], strict=True) if "[markdown]" not in head]
 
 
 def main() -> None:
-    """Draw it into the file that the command line names."""
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m jobkit.plot.readme FILE.png")
-    logging.getLogger("jobkit").setLevel(logging.CRITICAL)  # that the jobs fail is the point
-    drawn = draw()
-    drawn.save(sys.argv[1])
-    sys.stdout.write(f"{drawn}\n")
+    """Draw it into the file that the command line names; or record a new night."""
+    if sys.argv[1:] == ["--record"]:
+        record().save(NIGHT)
+    elif len(sys.argv) == 2 and not sys.argv[1].startswith("-"):
+        drawn = draw()
+        drawn.save(sys.argv[1])
+        sys.stdout.write(f"{drawn}\n")
+    else:
+        sys.exit("usage: python -m jobkit.plot.readme FILE.png, or --record")
 
 
 if __name__ == "__main__":

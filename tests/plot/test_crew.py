@@ -6,7 +6,7 @@ import pytest
 
 import jobkit as jk
 from jobkit import plot
-from jobkit.errors import JobkitError
+from jobkit.errors import ConfigError, JobkitError
 from jobkit.journal import Mark
 from jobkit.plot.crew import figure
 from jobkit.plot.shift import Shift
@@ -210,3 +210,11 @@ def test_stopped_by_hand_it_leaves_a_picture_that_can_be_read(shown, redis):
 def test_outside_of_a_notebook_it_only_waits(redis, capsys):
     watch(Crew(), jk.Queue(redis, "desk"))
     assert capsys.readouterr().out == ""
+
+
+def test_what_a_lease_costs_at_both_ends():
+    drawn = plot.leases({1: (1, 152), 30: (30, 0)}, 200, caption="Slow, or twice.")
+    assert drawn.twin == "Per lease: 1 s: back after 1 s, 152 run twice; 30 s: back after 30 s, 0 run twice."
+    assert drawn.rows[1:] == (("1 s", "1 s", "152 of 200"), ("30 s", "30 s", "0 of 200"))
+    with pytest.raises(ConfigError):
+        plot.leases({}, 200, caption="Nothing.")
