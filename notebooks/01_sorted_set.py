@@ -638,6 +638,7 @@ import itertools
 
 def client_that_tells(happens):
     client, count = copy.copy(redis), itertools.count(1)
+    client.auto_close_connection_pool = False  # the copy shares it: its end must not close it
 
     def then(method):
         def call(*args, **options):
