@@ -66,6 +66,8 @@ class Job:
     priority: int = 0
     entity: str | None = None
     state: State = State.RUNNING
+    nonce: str = ""
+    """What tells a job with an id of the caller's own from an earlier one with that id, in hex."""
 
     @classmethod
     def of_record(cls, id: str, record: Mapping[bytes, bytes], place: bytes) -> Job:
@@ -81,12 +83,13 @@ class Job:
             priority=int(record.get(b"priority", 0)),
             entity=record[b"entity"].decode() if b"entity" in record else None,
             state=State(record.get(b"state", place).decode()),
+            nonce=record.get(b"nonce", b"").hex(),
         )
 
     @property
     def idempotency_key(self) -> str:
         """The same for every run of this job, and of no other: hand it to the API that the handler calls."""
-        return f"{self.id}-{self.created}"
+        return f"{self.id}-{self.nonce}" if self.nonce else self.id
 
     @property
     def args(self) -> dict[str, Any]:
@@ -110,7 +113,7 @@ class Claim(Job):
     @classmethod
     def of_reply(cls, fields: list[Any], worker: str) -> Claim:
         """Read one job of `claim.lua`'s answer."""
-        job_id, token, attempt, task, payload, limit, created, run_at, priority, entity = fields
+        job_id, token, attempt, task, payload, limit, created, run_at, priority, entity, nonce = fields
         return Claim(
             job_id.decode(),
             task.decode(),
@@ -121,6 +124,7 @@ class Claim(Job):
             int(run_at),
             int(priority or 0),
             entity.decode() if entity else None,
+            nonce=nonce.hex() if nonce else "",
             token=token,
             worker=worker,
         )

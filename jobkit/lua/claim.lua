@@ -12,7 +12,7 @@
 -- ARGV[5] dead_max, ARGV[6] dead_ms  how many dead letters are kept, and how long
 -- ARGV[7..] ids           taken elsewhere, by a lesson's own `take`; none: the store's
 -- returns {now, skipped, job, ...}   job: {id, token, attempt, task, args, max, created, run_at,
---                                    priority, entity}; skipped: what is cancelled, gone, or was
+--                                    priority, entity, nonce}; skipped: what is cancelled, gone, or was
 --                                    handed out too often
 
 local tokens, totals, job = KEYS[1], KEYS[2], KEYS[3]
@@ -35,20 +35,20 @@ for i = 1, #taken, 2 do
   local entry, id = taken[i], taken[i + 1]
   local record = job .. id
   local f = redis.call('HMGET', record, 'task', 'args', 'max', 'created', 'run_at', 'priority', 'entity',
-    'attempt', 'state', 'token')
-  local state, attempt = f[9], (f[8] or 0) + 1
+    'nonce', 'attempt', 'state', 'token')
+  local state, attempt = f[10], (f[9] or 0) + 1
   if state == 'running' and attempt > tonumber(f[3] or 5) then -- its group was lost, and reads it anew
     skipped[#skipped + 1] = entry
     take_back(id, read(record, 'attempt', 'max', 'started', 'cancel'), t, to, 'handed out again, once too often')
   elseif f[1] and state ~= 'cancelled' and state ~= 'done' and state ~= 'dead' then
     token = token + 1
-    if tonumber(f[10] or 0) >= token then -- the counter was lost: no token may come twice
-      token = f[10] + 1
+    if tonumber(f[11] or 0) >= token then -- the counter was lost: no token may come twice
+      token = f[11] + 1
       redis.call('SET', tokens, token + #taken / 2)
     end
     redis.call('HSET', record, 'state', 'running', 'token', token, 'attempt', attempt, 'entry', entry,
       'started', t, 'worker', worker)
-    out[#out + 1] = {id, token, attempt, f[1], f[2], f[3] or 5, f[4], f[5], f[6], f[7]}
+    out[#out + 1] = {id, token, attempt, f[1], f[2], f[3] or 5, f[4], f[5], f[6], f[7], f[8]}
   else
     skipped[#skipped + 1] = entry
     if state == 'cancelled' then redis.call('PEXPIRE', record, to.retention_ms) end

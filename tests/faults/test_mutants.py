@@ -36,7 +36,7 @@ MUTANTS = {
         "",
         f"{CORE}settling.py",
     ),
-    "a crash does not count": ("lua/claim.lua", "(f[8] or 0) + 1", "(f[8] or 1)", f"{CORE}recovering.py"),
+    "a crash does not count": ("lua/claim.lua", "(f[9] or 0) + 1", "(f[9] or 1)", f"{CORE}recovering.py"),
     "one attempt too many": ("lua/fail.lua", ">= tonumber(f.max or 5)", "> tonumber(f.max or 5)", f"{CORE}settling.py"),
     "a release is charged": (
         "lua/release.lua",
@@ -79,7 +79,7 @@ MUTANTS = {
     "another verb gets this one's answer": ("lua/shared.lua", "and by == verb", "", f"{CORE}stale_claims.py"),
     "a token comes twice": (
         "lua/claim.lua",
-        "if tonumber(f[10] or 0) >= token then",
+        "if tonumber(f[11] or 0) >= token then",
         "if false then",
         f"{CORE}server_forgets.py",
     ),

@@ -159,3 +159,15 @@ def _next_claim(queue):
     queue.clock.advance(31)
     queue.recover()
     return queue.claim("v")[0]
+
+
+def test_the_key_for_others_is_the_same_for_every_run_of_a_job_and_of_no_other(queue):
+    first = claimed(queue)
+    again = _next_claim(queue)
+    assert first.idempotency_key == again.idempotency_key == queue.get("a").idempotency_key
+    queue.ack(again)
+    queue.clock.advance(3601)
+    anew = claimed(queue)
+    assert anew.idempotency_key != first.idempotency_key
+    queue.submit("pay")
+    assert queue.claim("w")[0].idempotency_key
