@@ -31,11 +31,10 @@ def test_claim(queue, state, expected):
 
 def test_what_a_claim_carries(queue):
     queue.submit("mail", {"to": "ada"}, id="j", priority=2, entity="e", max_attempts=3)
-    created = queue.get("j").created
+    job = queue.get("j")
     (claim,) = queue.claim("worker 1")
-    assert claim == Claim(
-        "j", "mail", b'{"to":"ada"}', 1, 3, created, created, 2, "e", State.RUNNING, token=1, worker="worker 1"
-    )
+    fields = ("j", "mail", b'{"to":"ada"}', 1, 3, job.created, job.created, 2, "e", State.RUNNING, job.nonce)
+    assert claim == Claim(*fields, token=1, worker="worker 1")
     assert claim.args == {"to": "ada"}
 
 
