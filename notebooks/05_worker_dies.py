@@ -270,7 +270,7 @@ plot.table([("guest", "runs begun", "plain bill", "careful bill"), *rows], capti
 #
 # The careful bill has the effect *and* a mark "done for this job" in one script. The second run finds the mark. Run twice, in effect once: that is the most that anybody can promise, and notebook 07 takes it apart.
 
-# %%
+# %% tags=["varies"] varies="which of the three was killed"
 assert [bill("careful", room) for room in rooms] == [1] * 9
 assert desk.counts().totals["done"] == 9
 print(*desk.history("room 412"), sep="\n")
