@@ -162,3 +162,16 @@ def test_the_jobs_of_others_are_left_alone(make_queue):
     assert other.repair() == ["j"]
     assert (levels(one), levels(other)) == ((0, 0, 0, 0), (0, 1, 0, 0))
     assert one.repair() == ["j"]
+
+
+SUSPECTED = complete({"cancelled": b"cancelled", "stopped": b"cancelled"}, otherwise=b"kept")
+
+
+@pytest.mark.parametrize(("state", "expected"), SUSPECTED)
+def test_a_suspicion_that_is_out_of_date(queue, state, expected):
+    """A job moves while the client reads: the script looks again, through all that came since the reading began."""
+
+    def act(queue, _):
+        return queue._scripts.call(queue.redis, "adopt", id="j", seen="0-0 0-0")
+
+    check(queue, state, act, expected)
