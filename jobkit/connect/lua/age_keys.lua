@@ -14,9 +14,9 @@ local function earlier(moment)
 end
 
 local function age_record(key)
-  for i = 3, #ARGV do
-    local moment = redis.call('HGET', key, ARGV[i])
-    if moment and tonumber(moment) then redis.call('HSET', key, ARGV[i], earlier(moment)) end
+  local moments = redis.call('HMGET', key, unpack(ARGV, 3))
+  for i, moment in ipairs(moments) do
+    if moment and tonumber(moment) then redis.call('HSET', key, ARGV[i + 2], earlier(moment)) end
   end
   for _, name in ipairs(redis.call('HKEYS', key)) do
     if string.sub(name, 1, 8) == 'history:' then
