@@ -1,0 +1,3 @@
+from support.fixtures import store
+
+__all__ = ["store"]
