@@ -203,7 +203,7 @@ print(redis.server)
 # | 04 | Scheduler and workers apart | to come |
 # | 05 | [The worker dies](05_worker_dies.ipynb) | here, 25 minutes |
 # | 06 | Long jobs and zombies | to come |
-# | 07 | Exactly once in effect | to come |
+# | 07 | [Exactly once in effect](07_exactly_once.ipynb) | here, 30 minutes |
 # | 08 | [Retry with backoff](08_retry_with_backoff.ipynb) | here, 30 minutes |
 # | 09 | [Jitter and the retry storm](09_retry_storm.ipynb) | here, 20 minutes |
 # | 10 | Poison and dead letters | to come |

@@ -1,0 +1,103 @@
+"""The check of notebook 07: a wrong answer fails with the promise that it breaks, different right ones pass."""
+
+import re
+
+import pytest
+
+from jobkit.cli import notebooks, store
+
+CELLS = store.load(notebooks.FOLDER / "07_exactly_once.py").cells
+SCRIPT = """if redis.call('SADD', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HINCRBY', KEYS[2], ARGV[2], ARGV[3])
+return 1"""
+ANSWERS = {
+    # right
+    f'return redis.eval("""{SCRIPT}""", 2, GIVEN, POINTS, order, guest, points) == 1': "Passed",
+    f'script = redis.register_script("""{SCRIPT}""")\n'
+    "    return bool(script(keys=[GIVEN, POINTS], args=[order, guest, points]))": "Passed",
+    """from redis.exceptions import WatchError
+    with redis.pipeline() as pipe:
+        try:
+            pipe.watch(GIVEN)
+            if pipe.sismember(GIVEN, order):
+                return False
+            pipe.multi()
+            pipe.sadd(GIVEN, order).hincrby(POINTS, guest, points).execute()
+        except WatchError:
+            return add_points(redis, order, guest, points)
+    return True""": "Passed",
+    # document C: looks, then saves, then works
+    """if redis.sismember(GIVEN, order):
+        return False
+    redis.sadd(GIVEN, order)
+    redis.hincrby(POINTS, guest, points)
+    return True""": "A colleague did order 1",
+    # the mark first, the mark last
+    """if not redis.sadd(GIVEN, order):
+        return False
+    redis.hincrby(POINTS, guest, points)
+    return True""": "The power went out after your command 1, then it was run again: wanted 30, got 0",
+    """if redis.sismember(GIVEN, order):
+        return False
+    redis.hincrby(POINTS, guest, points)
+    redis.sadd(GIVEN, order)
+    return True""": "A colleague did order 1",
+    """redis.hincrby(POINTS, guest, points)
+    return redis.sadd(GIVEN, order) == 1""": "a week later",
+    # both in a transaction, and nobody asked; asked outside of it
+    """redis.pipeline().sadd(GIVEN, order).hincrby(POINTS, guest, points).execute()
+    return True""": "a week later",
+    """new, _ = redis.pipeline().sadd(GIVEN, order).hincrby(POINTS, guest, points).execute()
+    return new == 1""": "a week later",
+    """if redis.sismember(GIVEN, order):
+        return False
+    redis.pipeline().sadd(GIVEN, order).hincrby(POINTS, guest, points).execute()
+    return True""": "A colleague did order 1",
+    # a wrong sum is taken back: for a moment, and after a crash, it stands there
+    """redis.hincrby(POINTS, guest, points)
+    if redis.sadd(GIVEN, order):
+        return True
+    redis.hincrby(POINTS, guest, -points)
+    return False""": "The power went out after your command 1",
+    # set in place of added; a mark with an end
+    """if not redis.sadd(GIVEN, order):
+        return False
+    redis.hset(POINTS, guest, points)
+    return True""": "20 more for order 2",
+    """if redis.set(GIVEN + order, 1, nx=True, ex=3600):
+        redis.hincrby(POINTS, guest, points)
+        return True
+    return False""": "a week later",
+    # right, and says nothing
+    f'redis.eval("""{SCRIPT}""", 2, GIVEN, POINTS, order, guest, points)': "wanted True and 30, got None and 30",
+    "pass": "got None and 0",
+    "return True": "got True and 0",
+}
+
+
+def verdict(redis, body):
+    names = {"redis": redis, "clock": redis.clock}
+    for cell in CELLS:
+        if cell.source.startswith("POINTS, GIVEN = "):
+            exec(cell.source, names)
+            exec(f"def add_points(redis, order, guest, points):\n    {body}", names)
+        elif "check" in cell.metadata.get("tags", []):
+            exec(cell.source.replace("\ncheck(add_points)", "\nsaid = check(add_points)"), names)
+    return names["said"]
+
+
+@pytest.mark.parametrize("body", ANSWERS)
+def test_points_once_per_order(redis, body):
+    assert ANSWERS[body] in verdict(redis, body)
+
+
+def test_the_solution_in_the_fold_passes(redis):
+    prose = next(cell.source for cell in CELLS if "<summary>A solution" in cell.source)
+    code = prose.split("```python\n")[1].split("```")[0]
+    assert "Passed" in verdict(redis, re.sub(r"^def .*\n\s+", "", code))
+
+
+def test_the_stub_does_not_pass():
+    cells = notebooks.read(notebooks.FOLDER / "07_exactly_once.ipynb").cells
+    last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
+    assert "Not yet" in str(last.outputs)
