@@ -92,6 +92,21 @@ def test_all_clients_cut_off_and_all_scripts_forgotten(queue, eventually):
     disturb(queue, eventually, cut_off, times=10)
 
 
+@pytest.mark.parametrize("what", ["streams", "groups"])
+def test_its_streams_or_their_groups_deleted(queue, eventually, what):
+    """A repair finds what fell out; whoever ran it at that moment is too late."""
+
+    def forget():
+        for stream in (queue.keys.ready, queue.keys.alone):
+            if what == "streams":
+                queue.redis.delete(stream)
+            elif queue.redis.exists(stream):
+                queue.redis.xgroup_destroy(stream, "workers")
+        queue.repair()
+
+    disturb(queue, eventually, forget, times=8)
+
+
 @pytest.mark.parametrize("delay", [0, 0.3])
 def test_a_bell_that_is_cut_off_each_time_it_listens(queue, eventually, delay):
     """No ring is heard: the poll floor finds the job."""
