@@ -12,6 +12,8 @@ from support.steps import Steps
 from support.world import totals
 
 from jobkit.errors import JobkitError
+from jobkit.queue import Queue
+from jobkit.ready import Streams
 from jobkit.scheduler import Scheduler
 from jobkit.submission import New
 
@@ -95,3 +97,25 @@ def test_another_clients_turn_before_every_command(redis, store, name, action):
     at = 1
     while take_turns(redis, store, name, action, at) > at:
         at += 1
+
+
+def test_a_promote_of_several_commands_would_be_caught(redis):
+    """The check can fail: this is how a job is handed out twice."""
+
+    def read_then_remove(client, keys, limit):
+        ids = client.zrange(keys.delayed, 0, limit - 1)
+        client.zrem(keys.delayed, *ids)
+        client.xadd(keys.ready, {"id": ids[0]})
+        return ids
+
+    def turn(at):
+        redis.flushall()
+        queue = make(redis, Streams())
+        queue.submit("ok", id="j1", delay=5)
+        redis.clock.advance(5)
+        Queue(Steps.turn(at, queue.promote).client(redis), "q", promote=read_then_remove).promote()
+        check_copies(queue)
+
+    turn(4)
+    with pytest.raises(AssertionError):
+        turn(2)
