@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -44,6 +45,8 @@ def figure(shift: Shift, now: int | None = None) -> Figure:
     """Draw a shift as a figure; `now` (ms since the epoch) is where a run ends that still goes on."""
     workers, runs = _drawn(shift)
     until = max([*_moments(runs), *(at - shift.begin for at, _ in shift.killed), (now or 0) - shift.begin, 1])
+    if now is not None:
+        runs = [replace(run, freed=until) if _held(run, runs) else run for run in runs]
     right = until * 1.02 if now is None else max(4000, 1000 * -(-until // 1000))
     drawn, (ax,) = sheet(0.8 + ROW * max(1, len(workers)))
     ax.set_xlim(-0.008 * right / 1000, right / 1000)
@@ -82,7 +85,7 @@ def _draw(ax: Axes, y: int, run: Run, until: int, per_letter: float, *, again: b
     ax.barh(y, width, BAR, left=left, linewidth=1.1, zorder=2, **look)  # type: ignore[arg-type]
     names = (str(run), run.job, run.job.split()[-1])
     _write(ax, (left, left + width), y, names, per_letter, box=bool(look["hatch"]))
-    if run.cut and (run.freed or 0) > end:
+    if (run.freed or 0) > end:
         span = ((run.freed or 0) - end) / 1000
         ax.barh(y, span, BAR, left=end / 1000, facecolor="none", edgecolor=PURPLE, linestyle=":", linewidth=1.6)
         words = (f"held by the lease, {span:.1f} s", f"lease runs on, {span:.1f} s", f"lease, {span:.1f} s", "lease")
@@ -120,12 +123,17 @@ def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> No
         (end[0], end[1] - up * BAR / 2 if end[1] != start[1] else end[1]),
         (start[0], start[1] + up * BAR / 2),
         arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.3, "shrinkA": 1, "shrinkB": 1, "linestyle": "--"},
-        zorder=5,
+        zorder=3,
     )
 
 
 def _again(run: Run, runs: Sequence[Run]) -> bool:
     return any(other.job == run.job and other.start < run.start for other in runs)
+
+
+def _held(run: Run, runs: Sequence[Run]) -> bool:
+    """Whether its job is still lent to a worker that is gone."""
+    return run.cut and run.freed is None and not any(o.job == run.job and o.start > run.start for o in runs)
 
 
 def _handed_over(runs: Sequence[Run]) -> list[tuple[Run, Run]]:

@@ -120,6 +120,13 @@ def test_a_lease_that_ended_before_the_run_did():
     assert ("w1", "a", "1", "0.0 s", "3.0 s", "to its end, its lease over before") in drawn.rows
 
 
+def test_killed_between_the_end_of_a_run_and_its_ack():
+    """The handler came to its end, the ack did not come: the job runs again all the same."""
+    runs = marks(run("w1", "a", 0, 500), run("w2", "a", 2000, 2500, attempt=2))
+    (ax,) = figure(Shift(runs, [(T + 501, "w1")], {("a", 1): 2000})).axes
+    assert "held by the lease, 1.5 s" in {text.get_text() for text in ax.texts}
+
+
 def test_two_hundred_kills_are_still_a_picture():
     runs, killed = [], []
     for n in range(1, 201):
@@ -171,6 +178,12 @@ def shown(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ipykernel.kernelapp", object())
     monkeypatch.setattr("IPython.display.display", display)
     return seen
+
+
+def test_live_the_lease_of_the_dead_grows_until_it_is_over(fall):
+    begun = Shift([mark for mark in fall.marks if mark.attempt == 1], fall.killed)
+    (ax,) = figure(begun, now=T + 2200).axes
+    assert "held by the lease, 1.6 s" in {text.get_text() for text in ax.texts}
 
 
 def test_live_it_is_one_picture_redrawn_and_left_with_its_words(shown, redis):
