@@ -1,7 +1,7 @@
 """Sliders under a storm: each move simulates anew and redraws, fast enough to feel.
 
-Only what changes is drawn anew: the axes stay, one artist gets new data. (A new histogram per move
-takes three times as long.)
+Only what changes is drawn anew, on a copy of the axes that were drawn once: their letters alone take
+longer than all the rest.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
 from jobkit import backoff
 from jobkit.plot.style import BLACK, BLUE, GREY, INK, LINE, PAPER, SMALL, TEXT, ticks
@@ -27,8 +28,8 @@ class Slider:
 
     def __init__(self, jobs: int = 10_000) -> None:
         self.jobs = jobs
-        self.figure = Figure(figsize=(7.6, 3.0), facecolor=PAPER)
-        FigureCanvasAgg(self.figure)
+        self.figure = Figure(figsize=(7.6, 3.0), dpi=100, facecolor=PAPER)
+        self.canvas: Any = FigureCanvasAgg(self.figure)
         self.ax = ax = self.figure.add_axes((0.105, 0.17, 0.875, 0.72), facecolor=PAPER)
         ax.set_xscale("symlog", linthresh=1, linscale=0.3)
         ax.set_yscale("log")
@@ -45,6 +46,11 @@ class Slider:
         (self.served,) = ax.plot([0, 1], [1, 1], color=BLACK, linestyle="--", linewidth=1.3)
         self.down = ax.axvspan(0, 1, facecolor=LINE, alpha=0.6, hatch="//", edgecolor=GREY, linewidth=0)
         self.title = ax.set_title("", loc="left", fontsize=TEXT, color=INK)
+        self.moving = (self.bars, self.down, self.served, self.title)
+        for artist in self.moving:
+            artist.set_animated(True)
+        self.canvas.draw()
+        self.paper = self.canvas.copy_from_bbox(self.figure.bbox)
 
     def run(self, *, base: float, cap: float, jitter: str, capacity: float, outage: float, poll: float) -> Storm:
         """Simulate: seconds, a jitter of `JITTERS`, calls per second."""
@@ -63,9 +69,12 @@ class Slider:
         row = result.summary()
         p99 = "nobody served" if row.p99_s is None else f"99 % by {row.p99_s:,.0f} s"
         self.title.set_text(f"at most {row.peak:,} in 1 s, {row.total_calls:,} calls, {row.dead:,} dead, {p99}")
-        paper = io.BytesIO()
-        self.figure.savefig(paper, format="png", dpi=100, pil_kwargs={"compress_level": 1})
-        return paper.getvalue(), str(row)
+        self.canvas.restore_region(self.paper)
+        for artist in self.moving:
+            self.ax.draw_artist(artist)
+        png = io.BytesIO()
+        Image.fromarray(np.asarray(self.canvas.buffer_rgba())).save(png, format="png", compress_level=1)
+        return png.getvalue(), str(row)
 
 
 def sliders(jobs: int = 10_000) -> Any:
