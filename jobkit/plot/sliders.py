@@ -23,13 +23,17 @@ EDGES_S = np.unique(np.concatenate([[0], np.geomspace(1, 20_000, 220).round()]))
 """The bins of the picture, in s: 1 s at first, later wider. Each bar is a rate, so bins of any width compare."""
 
 
+canvas: Any = FigureCanvasAgg
+"""Any: matplotlib does not type what its canvases can do."""
+
+
 class Slider:
     """A storm of exponential retries under one set of parameters; `redraw` makes the picture of another."""
 
     def __init__(self, jobs: int = 10_000) -> None:
         self.jobs = jobs
         self.figure = Figure(figsize=(7.6, 3.0), dpi=100, facecolor=PAPER)
-        self.canvas: Any = FigureCanvasAgg(self.figure)
+        self.canvas: Any = canvas(self.figure)
         self.ax = ax = self.figure.add_axes((0.105, 0.17, 0.875, 0.72), facecolor=PAPER)
         ax.set_xscale("symlog", linthresh=1, linscale=0.3)
         ax.set_yscale("log")
