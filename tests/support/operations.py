@@ -179,7 +179,7 @@ def finish(queue, runs=None):
     that was cancelled while it ran.
     """
     queue.redis.clock.advance(LEASE + 1)
-    staff(queue, "last", runs=runs).drain()
+    staff(queue, "last", batch=5, runs=runs).drain()
     check_copies(queue)
     ends = {id: str(queue.get(id).state) for id in ids(queue)}
     for id, state in ends.items():
