@@ -257,7 +257,7 @@ plot.watch(crew, desk, each=misfortune)
 #
 # The other two never stopped. So it was "another makes it after a while". And was the guest rung twice? Look at the bills:
 
-# %%
+# %% tags=["varies"] varies="a very busy machine may take a slow porter for dead, too"
 begun = [mark.id for mark in crew.marks() if mark.what == "start"]
 
 
