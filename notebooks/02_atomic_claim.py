@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 02 Two workers, one job: the atomic claim
 #
-# At the end you can write down the order of steps in which two workers run one job, say what each of five cures leaves open, and build the one that holds: a Lua script of ten lines.
+# At the end you can write down the order of steps in which two workers run one job, say what each of four cures leaves open, and build the fifth, which holds: a Lua script of ten lines.
 #
 # About 35 minutes, estimated from the number of words. All cells together run in less than half a minute.
 
@@ -102,7 +102,7 @@ found = every_order(clerk, 3)
 len(found), list(found.values()).count(2)
 
 # %% [markdown]
-# 16 different orders, and in **12** of them room 412 lies in the tray twice. It is no rare accident that needs bad luck. Once both have read, nothing can save them:
+# 16 different orders, written down as who takes each step (`AABA`: Ada, Ada, Bob, Ada). In **12** of them room 412 lies in the tray twice. It is no rare accident that needs bad luck. Once both have read, nothing can save them:
 
 # %%
 rows = [(order, slips) for order, slips in found.items() if slips == 1]
@@ -653,7 +653,7 @@ def seen(when):
 
 
 rows = [seen("before"), (queue.promote(), seen("after"))[1]]
-head = ("", "the kit says", "fields on the card", "a field `state`")
+head = ("", "the kit says", "fields on the card", "its field state")
 plot.table([head, *rows], caption="A transition, and nothing was written on the card.")
 
 # %% [markdown]
@@ -964,7 +964,7 @@ check(runpy.run_path(str(FILE))["claim_due"])
 #
 # </details>
 #
-# A solution: [solutions/02_atomic_claim/claim.py](../solutions/02_atomic_claim/claim.py). Beside it are [twelve wrong ones](../solutions/02_atomic_claim/wrong), each with the promise that it breaks. The documents' own come first.
+# A solution: [solutions/02_atomic_claim/claim.py](../solutions/02_atomic_claim/claim.py). Beside it are [twelve wrong ones](../solutions/02_atomic_claim/wrong), each with the promise that it breaks. The documents' own are among them.
 
 # %% [markdown] points=["A3", "A4", "C3"]
 # ## What you trade

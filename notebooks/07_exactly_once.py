@@ -42,11 +42,12 @@ queue.submit("bottle", {"euros": 12}, id="order-1")
 redis.incrby(BILL, ada.args["euros"])
 
 # %% [markdown]
-# Her lease runs out. The order is ready again, and Bob does what it says, all of it:
+# Her lease runs out, and the order is ready again. A little later Bob does what it says, all of it:
 
 # %%
 clock.advance(31)
 queue.recover()
+clock.advance(15)
 [bob] = queue.claim("Bob")
 redis.incrby(BILL, bob.args["euros"])
 queue.ack(bob)
@@ -366,12 +367,12 @@ again.submit("charge", id="order-1")
 hasty.drain()
 
 # %% [markdown]
-# "Done", at the second try, and nothing was charged. No crash was needed for that, only an error. With `once` the mark lives exactly as long as the card, and the card as long as the job can run. So it can't come too late or stay too long.
+# "Done", at the second try, and nothing was charged. No crash was needed for that, only an error. With `once` the mark lives exactly as long as the card, and the card as long as the job can run. So it can't end too early or stay too long.
 
 # %% [markdown] points=["A11"]
 # ## Zombies
 #
-# Back to the porter who isn't dead but slow: a full disk, a long pause, a laptop that was closed. Ada reads what the guest wants, and freezes. Bob takes over, gets the newer wish, and is done. Then Ada wakes up:
+# Back to the porter who isn't dead but slow: a full disk, a long pause, a laptop that was closed. Ada reads what the guest wants, and freezes. Bob takes over and gets a newer wish. Then Ada wakes up:
 
 # %%
 queue.submit("warm", id="warm-1")
@@ -429,7 +430,7 @@ except jk.StaleClaim as error:
     print(error)
 
 # %% [markdown]
-# Refused, and nothing was changed: Bob's run goes on. So does `once`. Whoever isn't the newest claim may not write any more:
+# Refused, and nothing was changed: Bob's run goes on. `once` compares tokens, too. Say that a warm room costs 12 euros:
 
 
 # %%
@@ -539,7 +540,7 @@ bank = Bank()
 bank.charge(12, key="k1"), bank.charge(12, key="k1"), sum(bank.charges)
 
 # %% [markdown]
-# Which key? **Predict**, for a job that runs twice: which of the four charges once? And which goes wrong when the guest orders a second bottle?
+# Which key? **Predict**, for a job that runs twice: which of these charges once? And which goes wrong when the guest orders a second bottle?
 
 # %%
 import uuid
@@ -572,7 +573,7 @@ def pays(key):
 
 
 # %% [markdown]
-# Your four guesses, and no key at all:
+# Was your guess among them?
 
 # %%
 rows = [(name, pays(key)) for name, key in keys.items()]
@@ -652,7 +653,7 @@ plot.table(
 )
 
 # %% [markdown]
-# Each of the first two is right on one of the lines, and can't know which one it is on. Only the key makes "try again" right on both. In a worker of the kit a timeout is an error like any other, so it's retried, with the same key:
+# Who gives up believes that nothing was charged: on the second line the guest has paid for an order that counts as failed. Who tries again charges twice there. And nobody can see which line it was. Only the key makes "try again" right on both. In a worker of the kit a timeout is an error like any other, so it's retried, with the same key:
 
 # %%
 bank = BadLine("answer")
@@ -739,7 +740,7 @@ assert total == 1200
 plot.table([("orders", "runs", "on the bill"), (100, runs, total)], caption="100 orders of 12 euros.")
 
 # %% [markdown]
-# Three times as many runs as orders, and not a cent too much or too little. The same on the other Redis:
+# More than three runs per order, and not a cent too much or too little. The same on the other Redis:
 
 # %% tags=["varies"] varies="names the Redis that was found"
 for name in ("fake", "private"):
