@@ -320,10 +320,11 @@ class Queue:
         self._scripts.call(self.redis, "tidy", idle_ms=idle_ms, limit=CHUNK)
 
     def repair(self) -> list[str]:
-        """Find jobs that no structure holds (a stream was deleted, or evicted) and make them ready again.
+        """Find jobs that no structure holds (a stream was deleted, or evicted) and put them back.
 
-        One at its last attempt is buried, as `recover` would. Reads every record by SCAN: not for
-        each minute. Returns the ids of what was found.
+        They are ready again, or scheduled if their time is still to come; one at its last attempt
+        is buried, as `recover` would; a lost dead letter is listed again. Reads every record by
+        SCAN: not for each minute. Returns the ids of what was found.
         """
 
         def adopt(job_id: bytes, seen: str) -> bool:

@@ -52,9 +52,10 @@ def _unplaced(redis: Any, keys: Keys, ids: list[bytes], held: set[bytes]) -> Ite
     for job_id in ids:
         pipe.hget(keys.job.encode() + job_id, "state")
         pipe.zscore(keys.delayed, job_id)
+        pipe.zscore(keys.dead, job_id)
     answers = pipe.execute()
-    for job_id, state, score in zip(ids, answers[::2], answers[1::2], strict=True):
-        waiting = state is None and score is None and job_id not in held
+    for job_id, state, due, buried in zip(ids, answers[::3], answers[1::3], answers[2::3], strict=True):
+        waiting = state is None and due is None and job_id not in held
         skipped = state == b"cancelled" and job_id not in held
-        if state == b"running" or waiting or skipped:
+        if state == b"running" or waiting or skipped or (state == b"dead" and buried is None):
             yield job_id

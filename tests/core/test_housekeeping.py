@@ -114,11 +114,26 @@ def test_a_record_that_waits_for_an_entry_that_is_gone_may_go(queue):
     assert row(queue) == "cancelled 0/5, expires"
 
 
-def test_a_scheduled_job_without_its_place_is_ready(queue):
+def test_a_scheduled_job_without_its_place_is_scheduled_again_and_never_too_early(queue):
     queue.submit("t", id="j", delay=100)
     queue.redis.delete(queue.keys.delayed)
     assert queue.repair() == ["j"]
-    assert levels(queue) == (0, 1, 0, 0)
+    assert queue.repair() == []
+    assert levels(queue) == (1, 0, 0, 0)
+    queue.clock.advance(99)
+    assert queue.promote().moved == 0
+    queue.clock.advance(1)
+    assert queue.promote().moved == 1
+
+
+def test_a_dead_letter_without_its_place_is_listed_again(queue):
+    queue.submit("t", id="j", max_attempts=1)
+    queue.fail(*queue.claim("w"), "x")
+    (letter,) = queue.dead()
+    queue.redis.delete(queue.keys.dead)
+    assert queue.repair() == ["j"]
+    assert queue.repair() == []
+    assert queue.dead() == [letter]
 
 
 def test_all_kinds_at_once_and_only_what_is_lost(queue):
