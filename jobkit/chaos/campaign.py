@@ -94,14 +94,13 @@ class _Campaign:
         keys = [effect_key(self._queue, str(job.id)) for job in self.jobs]
         effects = [int(times or 0) for times in _asked(lambda: self._queue.redis.mget(keys))]
         starts = [mark for mark in self._crew.marks() if mark.what == "start"]
-        planned = sum(job.args["failures"] for job in self.jobs if isinstance(job.args, dict))
         return Report(
             submitted=counts.totals.get("submitted", 0),
             done=done,
             dead=counts.dead,
             lost=plan.jobs - done - counts.dead,
             runs=len(starts),
-            extra_runs=len(starts) - len({mark.id for mark in starts}) - planned,
+            extra_runs=len(starts) - len({mark.id for mark in starts}) - counts.totals.get("retried", 0),
             double_effects=sum(times > 1 for times in effects),
             missing_effects=max(0, done - sum(times > 0 for times in effects)),
             kills=len(self._hit),

@@ -49,7 +49,7 @@ class Report:
     """submitted - done - dead: the one number that must be 0."""
     runs: int
     extra_runs: int
-    """Runs begun, less the jobs that were begun at all, less the failures that were planned."""
+    """Runs begun, less the jobs that were begun at all, less the retries of runs that failed as planned."""
     double_effects: int
     """Jobs whose effect stands in Redis more than once."""
     missing_effects: int
