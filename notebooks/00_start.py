@@ -217,7 +217,7 @@ print(redis.server)
 # ## Three doors
 #
 # - **You study alone.** Go on with 01. Guess before you run a cell: a wrong guess is remembered best.
-# - **You have an interview.** Tonight 00, 01 and 08: the queue, and its retries. Say each "explain it without notes" aloud before you open the answer. Once it is all there, the evening is 00, 02, 05, 07, 09 and 15.
+# - **You have an interview.** Tonight 00, 02, 05, 07 and 09: the claim, the crash, once in effect, the storm. Say each "explain it without notes" aloud before you open the answer. The interview problem itself, 15, is to come.
 # - **You teach.** `make tour` runs every notebook without a browser, so you know beforehand that all of it works on your machines. Ask for a guess before each cell that breaks something.
 
 # %% [markdown] points=[]

@@ -775,4 +775,4 @@ redis.get(ALARM), redis.publish(redis.prefix + "alarms", "room 9 is due")
 # </details>
 
 # %% [markdown]
-# Next is 02, two workers and one job; it is being written. Until then: [08, retry with backoff](08_retry_with_backoff.ipynb), or back to the [start page](00_start.ipynb).
+# Next: [02, two workers and one job](02_atomic_claim.ipynb). Or back to the [start page](00_start.ipynb).
