@@ -52,12 +52,12 @@ def plain(line, proxy):
         yield client
 
 
-def called_again(act, *args):
+def called_again(act, *args, again=True):
     """Do it; whoever is told that the line broke does it again."""
     try:
         return act(*args)
     except redis_py.ConnectionError:
-        return act(*args)
+        return act(*args) if again else None
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -69,7 +69,7 @@ def test_the_same_state_as_without_the_loss(server, plain, proxy, store, verb):
         queue = Queue(plain, "q", ready=store, rng=Random(5))
         claim = seed(Queue(server, "q", ready=store, rng=Random(4)), state)
         proxy.lose = lose
-        called_again(act, queue, claim)
+        called_again(act, queue, claim, again=verb != "submit, fresh id")  # called again, it is another job
         assert proxy.lost == min(lose, 1)
         return whole(server)
 
