@@ -8,21 +8,23 @@
 --                         more, nothing changed
 
 local totals, job = KEYS[1], KEYS[2]
-local t, answers, entries = now(), {}, {}
+local t, answers, entries, mine = now(), {}, {}, {}
 
 for i = 2, #ARGV, 2 do
-  local record, token = job .. ARGV[i], ARGV[i + 1]
+  local record = job .. ARGV[i]
   local f = redis.call('HMGET', record, 'state', 'token', 'entry')
-  local mine, answer = held({state = f[1], token = f[2]}, token, 'ack')
-  if mine then
-    entries[#entries + 1] = f[3]
-    redis.call('HSET', record, 'state', 'done', 'ended', t)
-    redis.call('PEXPIRE', record, ARGV[1])
-    answer = 'done'
+  local yes, answer = held({state = f[1], token = f[2]}, ARGV[i + 1], 'ack')
+  if yes and not mine[record] then
+    entries[#entries + 1], mine[record] = f[3], true
+    mine[#mine + 1] = record
   end
-  answers[#answers + 1] = answer
+  answers[#answers + 1] = yes and 'done' or answer
 end
 
-drop(entries)
-if #entries > 0 then redis.call('HINCRBY', totals, 'done', #entries) end
+drop(entries) -- first: it frees memory, and after it a full server accepts the rest, too
+for _, record in ipairs(mine) do
+  redis.call('HSET', record, 'state', 'done', 'ended', t)
+  redis.call('PEXPIRE', record, ARGV[1])
+end
+if #mine > 0 then redis.call('HINCRBY', totals, 'done', #mine) end
 return answers

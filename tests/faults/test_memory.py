@@ -31,7 +31,7 @@ ACTS = VERBS | {
     "once": ("running", lambda queue, claim: once(queue, claim, ("INCR", effect_key(queue, "n")))),
     "repair": ("running", lambda queue, claim: queue.repair()),
 }
-MAY_REFUSE = {"submit", "submit_many", "once", "ack", "ack_and_claim", "cancel"}
+MAY_REFUSE = {"submit", "submit_many", "once", "cancel"}
 """What settles a failed or a late run, and what frees memory, goes through on a full server."""
 
 

@@ -19,7 +19,7 @@ TESTS = Path(__file__).parent.parent
 CORE = "core/test_"
 
 MUTANTS = {
-    "ack by anybody": ("lua/ack.lua", "if mine then", "if true then", f"{CORE}stale_claims.py"),
+    "ack by anybody": ("lua/ack.lua", "if yes and", "if", f"{CORE}stale_claims.py"),
     "fail by anybody": ("lua/fail.lua", "if not mine then return answer end", "", f"{CORE}stale_claims.py"),
     "extend by anybody": ("lua/extend.lua", "if held(f, ARGV[i + 1]) then", "if true then", f"{CORE}stale_claims.py"),
     "release by anybody": ("lua/release.lua", "if mine then", "if true then", f"{CORE}stale_claims.py"),

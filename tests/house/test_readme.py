@@ -48,7 +48,7 @@ def test_the_example_runs_five_times_in_no_time_and_buries_its_job(which, monkey
     assert all(f"attempt {n}" in line for n, line in enumerate(runs, 1))
     assert runs[-1].endswith("dead")
     assert "OSError: no route to ada@example.org" in letter
-    assert len(EXAMPLE.strip().splitlines()) <= 14
+    assert sum(bool(line.strip()) for line in EXAMPLE.splitlines()) <= 12
 
 
 def test_the_folders_of_the_map_exist():
