@@ -12,6 +12,7 @@ from jobkit import plot
 redis = jk.connect()
 clock = redis.clock
 CALLS = redis.prefix + "calls"
+redis.delete(CALLS)
 redis.zadd(CALLS, {"room 412": clock.now() + 5000})
 
 # %% [markdown]

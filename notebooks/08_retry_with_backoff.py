@@ -46,7 +46,7 @@ def given():
 
 
 # %% [markdown]
-# The waits that one of our documents asks for: 5 s, 30 s, 5 min, 1 h. Each is shifted by chance, up to 20 % either way, and after four retries it is enough. Here is its way of doing it, in Python:
+# The waits that document A asks for (one of [three](../docs/design.md) that this course grew from): 5 s, 30 s, 5 min, 1 h. Each is shifted by chance, up to 20 % either way, and after four retries it is enough. Here is its way of doing it, in Python:
 
 # %%
 WAITS = [5, 30, 300, 3600]
@@ -366,7 +366,7 @@ policies = {
 plot.sequence(policies, 8)
 
 # %% [markdown]
-# A log scale, so doubling is a straight line. Three of them are parallel: same factor, another base. B lies flat from its sixth wait on: that is the cap. The table is steeper than any of them.
+# A log scale, so doubling is a straight line. Three of them are parallel: same factor. A's base is another; B and C begin alike, and B lies flat from its sixth wait on: that is the cap. The table is steeper than any of them.
 #
 # > **Document says / measured.** Document A gives a formula, base × 2^attempts, and then a list of waits, 5 s, 30 s, 5 min, 1 h. The next cell holds them side by side.
 
@@ -677,7 +677,7 @@ from jobkit.scripts import load
 print(load("fail").text.split("\n\n", 1)[1])
 
 # %% [markdown]
-# `now()` is the server's time. `held` is the "too late": it compares a *token*, since an ack tells only *whether* an entry was held, not by whom (notebook 06). `drop` is the tick, and takes the entry out of the stream as well. And the count? It isn't here.
+# `now()` is the server's time. `held` is the "too late": it compares a *token*, since an ack tells only *whether* an entry was held, not by whom (notebook 06). `drop` is the tick, and takes the entry out of the stream as well. And the count? It was made before, at the claim; here it is only taken back from a job that nobody could run.
 #
 # The kit counts when a job is *handed out*. A porter who drops dead over a job has tried it, too:
 

@@ -8,6 +8,8 @@
 was interrupted; one that another Python or another folder made cannot work. Both are built anew.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 OLDEST = (3, 11)
@@ -54,14 +57,23 @@ def main(what: str, *options: str) -> None:
     if what == "lock":
         make_locks(*options)
         return
-    want, have = wanted(what), stamp()
-    if want.items() <= have.items():
+    want = wanted(what)
+    if want.items() <= stamp().items():
         return
+    with alone():
+        have = stamp()
+        if not want.items() <= have.items():  # nobody else has done it meanwhile
+            set_up(what, want, have)
+
+
+def set_up(what: str, want: dict[str, str], have: dict[str, str]) -> None:
+    """Install what is missing. A right runtime stays right while the developers' part is added to it."""
     started = time.monotonic()
     say(f"setting up .venv ({what}, Python {platform.python_version()}); later starts skip this")
     if any(have.get(key) != want[key] for key in ("folder", "python")):
         shutil.rmtree(VENV, ignore_errors=True)
-    STAMP.unlink(missing_ok=True)
+    if not wanted("runtime").items() <= have.items():
+        STAMP.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         lock = Path(scratch, "lock.txt")
         lock.write_text(locked(what))
@@ -70,6 +82,18 @@ def main(what: str, *options: str) -> None:
         install(VENV, "--no-deps", "--no-build-isolation", "-e", str(ROOT), scratch=scratch)
     STAMP.write_text(json.dumps(want, indent=1))
     say(f"set up in {time.monotonic() - started:.0f} s")
+
+
+@contextlib.contextmanager
+def alone() -> "Iterator[None]":
+    """Wait until no other set-up of this folder is at work: `make lab` in one window, `make test` in another."""
+    with open(ROOT / ".setup.lock", "w") as lock:  # noqa: PTH123 - a name for flock, empty for ever
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another set-up is at work in this folder; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def wanted(what: str) -> dict[str, str]:

@@ -80,6 +80,13 @@ class PrivateServer:
         """The server's own process: its guard is another one."""
         return int(self._answer()["process_id"])
 
+    def answers(self) -> bool:
+        """Whether the server is there."""
+        try:
+            return bool(self._direct.ping())
+        except redis.RedisError:
+            return False
+
     def restart(self) -> None:
         """Kill the server (SIGKILL) and start it again on what it has on disk, as after a crash."""
         before = self.pid
@@ -217,6 +224,8 @@ def shared_server() -> PrivateServer:
     one's address in JOBKIT_REDIS.
     """
     with _lock:
+        if _shared and not _shared[0].answers():  # somebody shut it down: nothing in it can come back
+            _shared.pop().close()
         if not _shared:
             _shared.append(PrivateServer())
         return _shared[0]

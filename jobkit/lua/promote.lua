@@ -1,5 +1,5 @@
 -- Move what is due from the delayed set to the ready store, in one step: no other client sees a
--- job in both, or in neither. (The documents call this the claim script. Here, `promote` is
+-- job in both, or in neither. (The documents, see docs/design.md, call this the claim script. Here, `promote` is
 -- due -> ready, and `claim` is ready -> running.)
 --
 -- KEYS[1] delayed  zset     job id -> when it is due (ms)

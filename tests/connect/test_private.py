@@ -1,5 +1,6 @@
 """The private server itself: who can reach it, what it keeps, how it is restarted."""
 
+import contextlib
 import importlib
 import os
 import stat
@@ -172,3 +173,12 @@ def test_one_server_per_process(monkeypatch):
     assert len({id(client.clock) for client in clients}) == 1
     with PrivateServer() as fresh:
         assert fresh.pid != clients[0].info("server")["process_id"]
+
+
+def test_connect_finds_that_its_server_is_gone(capsys):
+    first = connect("private")
+    with contextlib.suppress(redis_py.ConnectionError):
+        first.execute_command("SHUTDOWN", "NOSAVE")
+    again = connect("private")
+    assert again.ping()
+    assert connect("private").client_id() != 0

@@ -97,6 +97,27 @@ POSTPONES = {
         return False
     redis.zadd(LIST, {room: score + seconds * 1000})
     return True""": "nobody is woken",
+    """if redis.zscore(LIST, room) is None:
+        return False
+    redis.zadd(LIST, {room: seconds * 1000}, xx=True, incr=True)
+    return True""": "at 5000000.0, and you answered True",
+    """if redis.zscore(LIST, room) is None:
+        return False
+    redis.zadd(LIST, {room: 5_600_000}, xx=True)
+    return True""": "60 s later: wanted True and 5060000.0",
+    """score = redis.zscore(LIST, room)
+    if score is None:
+        return False
+    return redis.zadd(LIST, {room: score + seconds * 1000}, xx=True, ch=True) == 1""": "Another porter put it off",
+    """with redis.pipeline() as pipe:
+        pipe.watch(LIST)
+        score = pipe.zscore(LIST, room)
+        if score is None:
+            return False
+        pipe.multi()
+        pipe.zadd(LIST, {room: score + seconds * 1000})
+        pipe.execute()
+    return True""": "WatchError",
 }
 
 
