@@ -43,8 +43,9 @@ def client_of(redis, seconds):
 def relative(redis, began):
     """Everything on the server, moments as counted from the beginning; on a live one without them: time passes."""
     moment = re.compile(r"(?<!\d)1\d{12}(?!\d)")
+    live = re.compile(moment.pattern + r"(-\d+)?")  # entries of one ms are numbered there
     if redis.server.kind != "fake":
-        return moment.sub("T", repr(dump(redis)))
+        return live.sub("T", repr(dump(redis)))
     return moment.sub(lambda found: f"T{int(found[0]) - began:+}", repr(dump(redis)))
 
 
