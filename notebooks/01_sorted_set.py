@@ -713,7 +713,9 @@ def check(postpone):
     for n in (1, 2, 3):
         answer, score, put_off = trial(postpone, later_after=n)
         if put_off and (answer, score) != (True, 5_900_000):
-            return f"Not yet. Another porter put it off by 300 s after your command {n}: {answer}, {score}, not 5900000.0."
+            return (
+                f"Not yet. Another porter put it off by 300 s after your command {n}: {answer}, {score}, not 5900000.0."
+            )
     return "Passed: moved, or left alone, whatever happened in between."
 
 
