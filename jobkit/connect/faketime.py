@@ -80,6 +80,9 @@ class ClockServer(FakeServer):
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(version=VERSION)
+        # Reentrant: garbage may be collected in mid-command, and a pipeline that is collected while
+        # it watches sends UNWATCH from the very thread that holds the lock.
+        self.lock = threading.RLock()  # type: ignore[assignment]  # declared as a Lock
         self.clock = clock
         self.lastsave = clock.now() // 1000
         self.dbs = defaultdict(lambda: ClockDatabase(self.lock))

@@ -1,5 +1,6 @@
 """The fake's time is its clock's, everywhere, and nobody else's."""
 
+import gc
 import sys
 import threading
 import time
@@ -147,3 +148,14 @@ def test_a_fake_of_one_seed_repeats_itself():
         return out
 
     assert trace() == trace()
+
+
+def test_a_pipeline_that_is_collected_in_mid_command_does_not_hang():
+    client = FakeRedis(VirtualClock()).client()
+    pipe = client.pipeline()
+    pipe.watch("key")
+    server = client.connection_pool.connection_kwargs["server"]
+    with server.lock:  # as a thread does that runs a command
+        del pipe
+        gc.collect()
+    assert client.ping()

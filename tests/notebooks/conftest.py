@@ -31,21 +31,15 @@ def stored(name) -> NotebookNode:
 def run(tmp_path):
     """Run a notebook in a process of its own, on a server of its own; return the executed copy."""
 
-    def tour(name, server, within):
-        return subprocess.run(
+    def execute(name, server):
+        told = subprocess.run(
             [sys.executable, "-m", "jobkit", "tour", name, "--to", str(tmp_path)],
             env={**os.environ, "JOBKIT_REDIS": server},
             capture_output=True,
             text=True,
-            timeout=within,
+            timeout=280,
             check=False,
         )
-
-    def execute(name, server):
-        try:
-            told = tour(name, server, 130)
-        except subprocess.TimeoutExpired:  # two kernels that start at once may be given one port; then one hangs
-            told = tour(name, server, 150)
         assert told.returncode == 0, told.stdout + told.stderr
         return notebooks.read(tmp_path / f"{name}.ipynb")
 
