@@ -54,7 +54,8 @@ def temp():
     temp = Temp(path)
     yield temp
     for process in temp.processes():
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):  # it is just ending by itself
+            process.kill()
     shutil.rmtree(path)
 
 
