@@ -41,7 +41,7 @@ class Bell:
         end = self._clock.monotonic() + seconds
         try:
             if self._listener is None:
-                self._listener = self._redis.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+                self._listener = self._redis.pubsub()  # type: ignore[no-untyped-call]
                 self._listener.subscribe(self._channel)
                 # The answer to the subscription comes first: from then on no ring is missed.
                 self._listener.get_message(timeout=1.0)
@@ -49,7 +49,7 @@ class Bell:
             while True:
                 left = end - self._clock.monotonic()
                 message = self._listener.get_message(timeout=max(0.0, min(left, _SLICE)))
-                if message is not None and message["type"] == "message":
+                if message is not None:  # a ring, or the answer to a new subscription: redis-py connected anew
                     self._drain()
                     return True
                 if left <= 0 or stopped():

@@ -38,7 +38,7 @@ class Loop:
         self._stopping = threading.Event()
         self._hurry = threading.Event()
         self._news = threading.Condition()
-        self._rings = 0
+        self._rung = False
         self._threads = [
             threading.Thread(target=self._handle, name=f"jobkit-handler-{n}", daemon=True) for n in range(threads)
         ]
@@ -67,23 +67,25 @@ class Loop:
                 bell.close()
 
     def _ring(self) -> None:
+        """Let one handler look. If it finds something it rings in turn: many handlers do not all look for one job."""
         with self._news:
-            self._rings += 1
-            self._news.notify_all()
+            self._rung = True
+            self._news.notify()
 
     def _handle(self) -> None:
         """Claim, run, settle, again and again; no error but a stop ends it."""
         done: list[Claim] = []
         while True:
-            rings = self._rings  # before the claim: what rings after it is not missed
+            self._rung = False  # before the claim: what rings after it is not missed
             try:
                 claims, done = self._settle_and_claim(done), []
                 if claims:
+                    self._ring()
                     _, done = self._runner.run(claims, self._stopping.is_set)
                 elif self._stopping.is_set():
                     return
                 else:
-                    self._sleep(rings)
+                    self._sleep()
             except RunTooLong:  # it was meant for a handler that had just ended
                 continue
             except RedisError as error:
@@ -93,10 +95,10 @@ class Loop:
                 self._log.exception("an error in the loop; it goes on")
                 self._stopping.wait(PAUSE)
 
-    def _sleep(self, rings: int) -> None:
-        """Wait until the bell has rung since `rings` were counted, but no longer than the floor."""
+    def _sleep(self) -> None:
+        """Wait for a ring since the last claim began; the main thread rings at every floor at the latest."""
         with self._news:
-            self._news.wait_for(lambda: self._rings != rings or self._stopping.is_set(), FLOOR)
+            self._news.wait_for(lambda: self._rung or self._stopping.is_set())
 
     def _settle_and_claim(self, done: list[Claim]) -> list[Claim]:
         """Ack what is done and claim the next: one step on the server."""
@@ -117,7 +119,8 @@ class Loop:
     def _end(self) -> None:
         """Wait for the handlers, then give back what they still hold, uncharged."""
         self._stopping.set()
-        self._ring()
+        with self._news:
+            self._news.notify_all()
         grace, end = self._worker.grace, self._clock.monotonic() + self._worker.grace
         running = len(self._runner.heartbeat.held())
         if running:

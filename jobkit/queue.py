@@ -190,9 +190,9 @@ class Queue:
                 answers, done = answers + [answer.decode() for answer in acks], []
             else:
                 reply = self._scripts.call(self._once, "claim", *ids, **take)
-            claims = [Claim.of_reply(fields, worker) for fields in reply[2:]]
+            claims = [Claim.of_reply(fields, worker) for fields in reply[1:]]
             # All that it took was cancelled: there may be more behind, and no bell will tell.
-            if claims or not reply[1] or self._take is not None:
+            if claims or not reply[0] or self._take is not None:
                 return answers, claims
 
     def fail(self, claim: Claim, error: BaseException | str, *, delay: Seconds = 0, permanent: bool = False) -> State:

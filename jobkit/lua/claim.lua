@@ -11,7 +11,7 @@
 -- ARGV[4] retention_ms    how long the record of a cancelled job is kept
 -- ARGV[5] dead_max, ARGV[6] dead_ms  how many dead letters are kept, and how long
 -- ARGV[7..] ids           taken elsewhere, by a lesson's own `take`; none: the store's
--- returns {now, skipped, job, ...}   job: {id, token, attempt, task, args, max, created, run_at,
+-- returns {skipped, job, ...}   job: {id, token, attempt, task, args, max, created, run_at,
 --                                    priority, entity, nonce}; skipped: what is cancelled, gone, or was
 --                                    handed out too often
 
@@ -26,10 +26,10 @@ for i = 7, #ARGV do
   taken[#taken + 1] = ARGV[i]
 end
 if #taken == 0 then taken = take(worker, limit) end
+if #taken == 0 then return {0} end
 
-local t, skipped = now(), {}
-local out = {t, 0}
-local token = #taken > 0 and redis.call('INCRBY', tokens, #taken / 2) - #taken / 2 or 0
+local t, skipped, out = now(), {}, {0}
+local token = redis.call('INCRBY', tokens, #taken / 2) - #taken / 2
 
 for i = 1, #taken, 2 do
   local entry, id = taken[i], taken[i + 1]
@@ -56,5 +56,5 @@ for i = 1, #taken, 2 do
 end
 
 drop(skipped)
-out[2] = #skipped
+out[1] = #skipped
 return out

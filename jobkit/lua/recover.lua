@@ -16,8 +16,10 @@
 local dead, totals, job, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local to = {dead = dead, totals = totals, job = job, history = ARGV[4], retention_ms = ARGV[5], dead_max = ARGV[6],
   dead_ms = ARGV[7]}
-local t, recovered, buried, entries = now(), 0, 0, {}
 local late, cursor = expired(ARGV[1], tonumber(ARGV[2]), ARGV[3]) -- entry, id, entry, id, ...
+if #late == 0 then return {0, 0, cursor} end
+
+local t, recovered, buried, entries = now(), 0, 0, {}
 
 for i = 1, #late, 2 do
   local entry, id = late[i], late[i + 1]

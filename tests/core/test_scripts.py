@@ -121,7 +121,7 @@ def test_several_as_one_step(redis, scripts):
         ("counts", (), {}),
     )
     assert answers[0] == [b"created ready"]
-    assert answers[1][2][:3] == [b"a", 1, 1]
+    assert answers[1][1][:3] == [b"a", 1, 1]
     assert answers[2] == [b"done", b"stale"]
     assert answers[3][:4] == [0, 0, 0, 0]
 

@@ -28,9 +28,9 @@ GOOD = Report(
 
 
 def test_workers_and_the_server_are_killed_and_nothing_is_lost(live_server):
-    report = campaign(Plan(workers=2, jobs=60, kills=4, restarts=1, lease=1.0, seed=3))
+    report = campaign(Plan(workers=2, jobs=200, kills=4, restarts=1, lease=1.0, seed=3))
     assert report.holds, report
-    assert (report.submitted, report.kills, report.restarts) == (60, 4, 1)
+    assert (report.submitted, report.kills, report.restarts) == (200, 4, 1)
     assert report.extra_runs <= report.kills + 2 * report.restarts  # a restart may cost each worker a run
 
 

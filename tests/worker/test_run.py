@@ -8,6 +8,7 @@ from support.world import levels, row, rows, totals
 
 from jobkit.backoff import Table
 from jobkit.errors import ConfigError, Permanent
+from jobkit.loop import Loop
 from jobkit.scheduler import Scheduler
 from jobkit.submission import New
 from jobkit.worker import Worker
@@ -34,6 +35,21 @@ def test_every_job_once(make_ticking, background, eventually, threads, batch):
     eventually(all_done(queue, 40), within=20)
     assert sorted(ran) == sorted(rows(queue))
     assert levels(queue) == (0, 0, 0, 0)
+
+
+def test_one_ring_wakes_one_of_many_handlers(make_ticking, background, eventually, monkeypatch):
+    queue, looks, went_to_sleep, threads = make_ticking(), [], [], 8
+    worker, claim, sleep = Worker(queue, scheduler=None), queue.ack_and_claim, Loop._sleep
+    monkeypatch.setattr(queue, "ack_and_claim", lambda *args: looks.append(args) or claim(*args))
+    monkeypatch.setattr(Loop, "_sleep", lambda loop: went_to_sleep.append(loop) or sleep(loop))
+    background(worker, threads=threads)
+    for rings in range(1, 6):
+        eventually(lambda: len(looks) == len(went_to_sleep) >= threads, within=20)  # all have looked, and sleep
+        seen = len(looks)
+        queue.redis.publish(queue.keys.bell, f"ring {rings}")
+        eventually(lambda seen=seen: len(looks) > seen, within=20)
+    eventually(lambda: len(looks) == len(went_to_sleep), within=20)
+    assert len(looks) - threads < 2 * threads  # with everybody up at each ring it would be five times as many
 
 
 def test_jobs_of_every_fate(make_ticking, background, eventually):
