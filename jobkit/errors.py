@@ -11,6 +11,7 @@
     ├── UnknownTask         (LookupError)      no handler here for the job's task
     ├── WrongState          (RuntimeError)     the job is in a state that does not allow it
     ├── StaleClaim          (RuntimeError)     the claim is not the newest one any more
+    ├── ExploreError        (RuntimeError)     code, or a schedule, that cannot be explored
     └── Stop                                   raised inside a handler, to end it
         ├── Cancelled                          somebody cancelled the job
         ├── LeaseLost                          somebody else may be running it
@@ -67,6 +68,10 @@ class WrongState(JobkitError, RuntimeError):
 
 class StaleClaim(JobkitError, RuntimeError):
     """The claim is not the newest one of its job any more, or the job is finished: nothing changed."""
+
+
+class ExploreError(JobkitError, RuntimeError):
+    """Code that cannot be explored (threads, asyncio, an endless loop), or a schedule that does not fit it."""
 
 
 class Stop(JobkitError):

@@ -102,7 +102,7 @@ class _Bound:
         def table(keys: tuple[str, ...]) -> str:
             return "{" + ", ".join(f"KEYS[{at[key]}]" for key in keys) + "}"
 
-        lines = [f"local STORE = {table(store.keys)}", store.text, load("shared").text]
+        lines = [f"-- {', '.join(names)}", f"local STORE = {table(store.keys)}", store.text, load("shared").text]
         if len(sources) == 1:
             lines.append(sources[0].text)
         else:

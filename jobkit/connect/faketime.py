@@ -85,6 +85,8 @@ class ClockServer(FakeServer):
         self.lock = threading.RLock()  # type: ignore[assignment]  # declared as a Lock
         self.clock = clock
         self.lastsave = clock.now() // 1000
+        self.calls: list[tuple[Any, ...]] | None = None
+        """Where it is noted what scripts call, if somebody wants to know: the explorer does."""
         self.dbs = defaultdict(lambda: ClockDatabase(self.lock))
 
 
@@ -130,6 +132,8 @@ class ClockSocket(FakeSocket):
 
     def _lua_redis_call(self, _runtime: Any, expected_globals: set[Any], op: bytes, *args: Any) -> Any:
         kept: Any = self._get_server_runtime(self._server)
+        if self._server.calls is not None:  # type: ignore[attr-defined]
+            self._server.calls.append((op, *args))  # type: ignore[attr-defined]
         return super()._lua_redis_call(kept.inside, expected_globals, op, *args)
 
     def _lua_redis_pcall(self, lua_runtime: Any, expected_globals: set[Any], op: bytes, *args: Any) -> Any:

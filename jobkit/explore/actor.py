@@ -1,0 +1,143 @@
+"""A worker in this process: a greenlet that stands still at each request.
+
+A greenlet, and not a thread, since a switch costs half a microsecond and nothing runs meanwhile: the
+code of a worker is in one place at a time, and the order of steps is the scheduler's alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, cast
+
+import greenlet
+
+from jobkit.clock import Clock, Seconds, Timer, VirtualClock, new_rng, to_ms
+from jobkit.connect.safety import ServerInfo
+from jobkit.errors import ExploreError
+from jobkit.explore.calls import Answer, Effect, Ended, Request, Sleep
+from jobkit.explore.wire import worker_client
+
+WorkerFunction = Callable[..., Any]
+"""`f(r)` or `f(r, w)`: r is a redis-py client, w the worker's own `Self`."""
+
+_REFUSALS = 100
+"""How often a dead worker is told so, before it is left where it is."""
+
+
+class Gone(BaseException):
+    """Raised in a worker that has crashed: `except Exception` does not catch it, and nothing it sends arrives."""
+
+
+class WorkerClock(VirtualClock):
+    """The clock of a worker's client: the scheduler's time, and `sleep` is a request."""
+
+    def __init__(self, actor: LocalActor) -> None:
+        super().__init__()
+        self._actor = actor
+
+    def now(self) -> int:
+        """Return the time as this worker's machine has it, in ms."""
+        return self._actor.now
+
+    def monotonic(self) -> float:
+        """Return the same moment in seconds."""
+        return self._actor.now / 1000
+
+    def advance(self, seconds: Seconds) -> None:
+        """Sleep: while other workers run, time can't simply be moved."""
+        self._actor.ask(Sleep(to_ms(seconds, "sleep")))
+
+    def every(self, period_ms: int, call: Callable[[], object]) -> Timer:
+        """Return a timer that never rings: a worker that sleeps here sends no heartbeats."""
+        return Timer(period_ms, call)
+
+
+class Self:
+    """What a worker is told of itself: its name, and how to say what it does outside of Redis."""
+
+    def __init__(self, actor: LocalActor) -> None:
+        self.name = actor.name
+        self._actor = actor
+
+    def effect(self, text: str) -> None:
+        """Do something outside of Redis: run a job, charge a card. A promise can look at it."""
+        self._actor.ask(Effect(str(text)))
+
+    def __repr__(self) -> str:
+        return f"<worker {self.name}>"
+
+
+class LocalActor(greenlet.greenlet):
+    """One worker of one schedule."""
+
+    def __init__(
+        self, name: str, function: WorkerFunction, server: ServerInfo, *, offset: int = 0, whole: bool = False
+    ) -> None:
+        super().__init__(self._live)
+        self.name, self._function, self._offset = name, function, offset
+        self.now = 0
+        self.rng = new_rng(sum(map(ord, name)))
+        self._dead, self._refusals = False, 0
+        self.client = worker_client(self.ask, server, clock=WorkerClock(self), whole=whole)
+
+    def go(self, answer: Answer, now: int) -> Request:
+        """Run it until its next request."""
+        self.now = now + self._offset
+        return cast("Request", self.switch(answer))
+
+    def kill(self) -> None:
+        """Unwind it, so that its `finally` blocks run, in vain."""
+        self._dead = True
+        if self and not self.dead:
+            self.throw(Gone())
+
+    def ask(self, request: Request) -> Answer:
+        """Stand still until the scheduler has an answer. Called by the worker's own code alone."""
+        if greenlet.getcurrent() is not self:
+            raise ExploreError(
+                f"a thread that worker {self.name} started, or another worker, uses its client: only the "
+                "worker itself can, since nobody could order the steps of a thread"
+            )
+        if self._dead:
+            self._refusals += 1
+            if self._refusals > _REFUSALS:  # it catches everything and goes on: leave it there, for good
+                cast("greenlet.greenlet", self.parent).switch(None)
+            raise Gone
+        return cast("Answer", cast("greenlet.greenlet", self.parent).switch(request))
+
+    def _live(self, _answer: Answer) -> Ended:
+        try:
+            arguments = (self.client, Self(self))[: _arity(self._function)]
+            answer = self._function(*arguments)
+            if inspect.isawaitable(answer) or inspect.isgenerator(answer):
+                if inspect.iscoroutine(answer):
+                    answer.close()
+                raise ExploreError(
+                    f"worker {self.name} is a coroutine or a generator: give plain functions and redis.Redis, not asyncio"
+                )
+        except Gone:
+            return Ended()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this worker, not the search
+            return Ended(error=error, kind=type(error).__name__, text=str(error))
+        return Ended(answer)
+
+
+def _arity(function: WorkerFunction) -> int:
+    """How many of (r, w) a worker's function takes."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return 2
+    takes = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    return min(2, len(takes))
+
+
+def current() -> LocalActor | None:
+    """Return the worker whose code is running in this thread, if it is a worker's."""
+    here = greenlet.getcurrent()
+    return here if isinstance(here, LocalActor) else None
+
+

@@ -1,0 +1,168 @@
+"""`explore`: from plain functions to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from jobkit.clock import Seconds, new_rng, to_ms
+from jobkit.connect.client import Client
+from jobkit.connect.safety import ServerInfo
+from jobkit.errors import ConfigError
+from jobkit.explore.actor import LocalActor, WorkerFunction, current
+from jobkit.explore.calls import Actor
+from jobkit.explore.disguise import disguise
+from jobkit.explore.ground import Ground
+from jobkit.explore.report import Report
+from jobkit.explore.run import Program
+from jobkit.explore.schedule import read, written
+from jobkit.explore.search import Search
+from jobkit.explore.telling import told
+from jobkit.explore.trace import Coverage, Failure
+from jobkit.explore.watchdog import Watchdog
+from jobkit.explore.world import Judge, Promise
+
+Promises = Promise | Iterable[Promise] | None
+NAMES = "ABCDEFGH"
+_SERVER = ServerInfo("fake", "explored", "fakeredis", ours=True)
+SIMPLE = 2
+"""Bounds up to this are tried one by one before all the rest at once: what fails, mostly fails there."""
+
+
+def explore(
+    *workers: WorkerFunction,
+    given: Callable[[Client], object] | None = None,
+    finally_: Promises = None,
+    always: Promises = None,
+    never: Promises = None,
+    after_crash: WorkerFunction | None = None,
+    crashes: int = 0,
+    lost_replies: int = 0,
+    clock_jump: Seconds = 0,
+    offsets: Sequence[Seconds] = (),
+    may_raise: tuple[type[BaseException], ...] = (),
+    bound: int | None = None,
+    schedules: int = 20_000,
+    seed: int | None = None,
+    schedule: str | None = None,
+    whole_pipelines: bool = False,
+    reduce: bool = True,
+    redis: Client | None = None,
+    patience: float = 2.0,
+) -> Report:
+    """Run workers one Redis command at a time, in every order, and look for one that breaks a promise.
+
+    A worker is a function `f(r)` or `f(r, w)`: `r` is a redis-py client, `w.effect(text)` says what
+    is done outside of Redis. Workers are called A, B, C, ...
+
+    - `given(redis)` sets the server up; it is empty before.
+    - `finally_`, `always`, `never`: promises, functions of a `World`, held against the end, or against
+      every moment. An error that a worker raises is a failure too, unless it is one of `may_raise`.
+    - `crashes`: how many workers may die, before any step. `after_crash` is a worker that starts then.
+    - `lost_replies`: how many commands may run and their reply be lost with the connection.
+    - `clock_jump`: once, at any moment, time may jump so many seconds.
+    - `offsets`: how many seconds each worker's own `time.time()` is ahead of the server's.
+    - `bound`: how many switches, crashes, losses and jumps may be forced on one schedule; None: any
+      number. Bounds are raised 0, 1, 2, ..., so the failure that is shown is the simplest.
+    - `schedules`: the most that are run. With `seed`, so many are drawn at random instead.
+    - `schedule`: run this one, as a report gave it.
+    - `whole_pipelines`: take a plain pipeline for one step. A server runs a short one in one go, as a
+      rule; it does not promise to.
+    - `reduce=False`: count also the schedules that differ only in steps that cannot see each other.
+    - `redis`: a client of a real server that jobkit started, which is emptied. Default: a fake, on
+      virtual time.
+    - `patience`: seconds that a worker may run without a command.
+
+    Raises ConfigError for settings that make no sense, ExploreError for code that cannot be explored:
+    threads, asyncio, endless loops, steps that differ from run to run.
+    """
+    asked = {name: value for name, value in locals().items() if name not in {"workers", "seed"}}
+    program = _program(workers, asked)
+    judge = Judge(finally_=_all(finally_), always=_all(always), never=_all(never), may_raise=may_raise)
+    ground = Ground(redis)
+    search = Search(program, ground, judge, Watchdog(patience), limit=schedules, reduce=reduce)
+
+    def again(text: str, server: Client | None = None) -> Report:
+        return explore(*workers, **{**asked, "schedule": text, "redis": server})
+
+    try:
+        with disguise(), search.watchdog.watch():
+            completed = _searched(search, bound, seed, schedule)
+            failure = _failure(search, program) if search.best else None
+    finally:
+        ground.close()
+    coverage = Coverage(
+        workers=len(workers),
+        schedules=search.schedules,
+        bound=completed,
+        complete=search.exhausted,
+        crashes=crashes,
+        lost_replies=lost_replies,
+        jumps=program.jumps,
+        random=seed is not None,
+        longest=search.longest,
+    )
+    return Report(failure, coverage, search.broken, again)
+
+
+def _program(workers: tuple[WorkerFunction, ...], asked: dict[str, Any]) -> Program:
+    """Check the settings, and say who runs and what may go wrong."""
+    if not 1 <= len(workers) <= len(NAMES) or not all(map(callable, workers)):
+        raise ConfigError(f"explore takes 1 to {len(NAMES)} functions, got {workers!r:.100}")
+    if current() is not None:
+        raise ConfigError("explore was called inside a worker of another exploration")
+    for name, least in (("crashes", 0), ("lost_replies", 0), ("schedules", 1), ("bound", 0)):
+        value = asked[name]
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+            raise ConfigError(f"{name} is a whole number from {least}, got {value!r}")
+    offsets = [to_ms(abs(o), "offsets") * (1 if o >= 0 else -1) for o in asked["offsets"]]  # a clock may be behind
+    jump, recovery, whole = to_ms(asked["clock_jump"], "clock_jump"), asked["after_crash"], asked["whole_pipelines"]
+    makers = [_maker(work, offset, whole) for work, offset in zip_longest(workers, offsets[: len(workers)], fillvalue=0)]
+    return Program(
+        workers=list(zip(NAMES, makers, strict=False)),
+        given=asked["given"],
+        recovery=_maker(recovery, 0, whole) if recovery else None,
+        crashes=asked["crashes"],
+        lost_replies=asked["lost_replies"],
+        jumps=1 if jump else 0,
+        jump_ms=jump,
+    )
+
+
+def _maker(work: WorkerFunction, offset: int, whole: bool) -> Callable[[str], Actor]:  # noqa: FBT001 - one private caller
+    return lambda name: LocalActor(name, work, _SERVER, offset=offset, whole=whole)
+
+
+def _all(promises: Promises) -> list[Promise]:
+    return [] if promises is None else [promises] if callable(promises) else list(promises)
+
+
+def _failure(search: Search, program: Program) -> Failure:
+    found = search.best
+    assert found is not None
+    steps = told(program, search.ground, search.watchdog, found.schedule)
+    return Failure(found.broken.promise, found.broken.what, written(found.schedule), steps, found.forced)
+
+
+def _searched(search: Search, bound: int | None, seed: int | None, schedule: str | None) -> int | None:
+    """Search as asked; return the highest bound that was completed, None if that is every schedule there is."""
+    if schedule is not None:
+        search.one(read(schedule))
+        return 0
+    if seed is not None:
+        search.randomly(search.limit, new_rng(seed))
+        return 0
+    top = SIMPLE if bound is None else bound
+    for at in range(top + 1):
+        search.bounded(at)
+        if not search.exhausted:
+            return at - 1
+        if search.best is not None:
+            return at
+        if not search.cut:
+            return None
+    if bound is None:
+        search.bounded(None)
+        return None if search.exhausted else SIMPLE
+    return bound

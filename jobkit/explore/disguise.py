@@ -1,0 +1,84 @@
+"""Time and chance as a worker under exploration sees them.
+
+While a search runs, `time.time()`, `time.sleep()` and their kin, the functions of `random`,
+`os.urandom` (so `uuid.uuid4()` and `secrets`, too) answer by the worker whose code is running: its
+clock, and chance from a seed of its own, so that a schedule can be repeated. Everybody else, other
+threads included, gets Python's own. `datetime.now()` is compiled code, and is not reached.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jobkit.clock import Seconds, to_ms
+from jobkit.errors import ExploreError
+from jobkit.explore.actor import LocalActor, current
+from jobkit.explore.calls import Sleep
+
+_CHANCE: Any = random._inst  # type: ignore[attr-defined]  # noqa: SLF001 - the generator behind random.choice and all its kin
+
+
+def _instead(real: Callable[..., Any], act: Callable[..., Any]) -> Callable[..., Any]:
+    """Call `act(worker, ...)` in a worker's code, and the real function everywhere else."""
+
+    def disguised(*args: Any, **kwargs: Any) -> Any:
+        worker = current()
+        return real(*args, **kwargs) if worker is None else act(worker, *args, **kwargs)
+
+    return disguised
+
+
+def _sleep(worker: LocalActor, seconds: Seconds) -> None:
+    worker.ask(Sleep(to_ms(seconds, "sleep")))
+
+
+_PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
+    (time, "time", lambda worker: worker.now / 1000),
+    (time, "time_ns", lambda worker: worker.now * 1_000_000),
+    (time, "monotonic", lambda worker: worker.now / 1000),
+    (time, "monotonic_ns", lambda worker: worker.now * 1_000_000),
+    (time, "perf_counter", lambda worker: worker.now / 1000),
+    (time, "sleep", _sleep),
+    (os, "urandom", lambda worker, n: worker.rng.randbytes(n)),
+    (random, "_urandom", lambda worker, n: worker.rng.randbytes(n)),
+    (random, "random", lambda worker: worker.rng.random()),
+    (random, "getrandbits", lambda worker, bits: worker.rng.getrandbits(bits)),
+    (_CHANCE, "random", lambda worker: worker.rng.random()),
+    (_CHANCE, "getrandbits", lambda worker, bits: worker.rng.getrandbits(bits)),
+)
+
+
+@contextlib.contextmanager
+def disguise() -> Iterator[None]:
+    """Put the disguise on, and take it off again. One search at a time wears it."""
+    start = threading.Thread.start
+
+    def no_thread(thread: threading.Thread) -> None:
+        worker = current()
+        if worker is not None:
+            raise ExploreError(f"worker {worker.name} starts a thread: nobody could order its steps")
+        start(thread)
+
+    kept = [(place, name, vars(place).get(name)) for place, name, _ in _PLACES]
+    with _worn:
+        try:
+            threading.Thread.start = no_thread  # type: ignore[method-assign]
+            for place, name, act in _PLACES:
+                setattr(place, name, _instead(getattr(place, name), act))
+            yield
+        finally:
+            threading.Thread.start = start  # type: ignore[method-assign]
+            for place, name, real in kept:
+                if real is None:
+                    delattr(place, name)
+                else:
+                    setattr(place, name, real)
+
+
+_worn = threading.RLock()

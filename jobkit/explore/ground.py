@@ -1,0 +1,183 @@
+"""The server under exploration: a fake of the search's own, or a real one that the kit started.
+
+It is emptied before each schedule. Scripts it keeps, as a server does: so loading one is no step,
+and a schedule has the same steps whether or not it is the first to use a script.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from typing import Any
+
+from redis.exceptions import ResponseError
+
+from jobkit.clock import VirtualClock
+from jobkit.connect.client import Client
+from jobkit.connect.fake import FakeRedis
+from jobkit.connect.safety import require_ours, server_of
+from jobkit.errors import ExploreError
+from jobkit.explore.calls import Args, Call
+from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, footprint
+
+_STATEFUL = frozenset({b"WATCH", b"MULTI", b"SELECT", b"CLIENT", b"HELLO", b"AUTH", b"SUBSCRIBE", b"PSUBSCRIBE"})
+"""After these a connection is no longer like new; after the next ones it is again."""
+_RENEWING = frozenset({b"EXEC", b"DISCARD", b"UNWATCH"})
+_SCRIPTS = frozenset({b"EVAL", b"EVALSHA", b"SCRIPT"})
+
+
+class _Clock(VirtualClock):
+    def restart(self) -> None:
+        """Go back to the start, and forget all timers."""
+        super().__init__()
+
+
+class Ground:
+    """Runs the calls of many workers on one server, each on connections of its own.
+
+    `redis` is a client of a real server that the kit started; without it a fake is made, whose time
+    stands still but for `advance`.
+    """
+
+    def __init__(self, redis: Client | None = None) -> None:
+        self._clock: _Clock | None = None
+        if redis is None:
+            self._clock = _Clock()
+            redis = FakeRedis(self._clock).client()
+        else:
+            require_ours(redis, "explore")
+            if server_of(redis).kind == "fake":
+                raise ExploreError("explore makes a fake of its own: give it a real server that jobkit started, or none")
+        self.client = redis
+        """Commands of this client are nobody's step: for the set-up, and for promises."""
+        self.live = self._clock is None
+        self._server: Any = redis.connection_pool.connection_kwargs.get("server")
+        self._used: dict[tuple[str, int], _Connection] = {}
+        self._idle: list[_Connection] = []
+        self._sources: dict[bytes, bytes] = {}
+        self.names: dict[str, str] = {}
+        """sha1 of each script that was seen -> its name: its first line, where that is a comment."""
+
+    def reset(self) -> None:
+        """Empty the server, and start its clock anew."""
+        for connection in self._used.values():
+            if connection.like_new:
+                self._idle.append(connection)
+            else:
+                connection.close()
+        self._used.clear()
+        self.client.flushall()
+        if self._clock is not None:
+            self._clock.restart()
+
+    def close(self) -> None:
+        """Close all connections of workers."""
+        for connection in [*self._used.values(), *self._idle]:
+            connection.close()
+        self._used.clear()
+        self._idle.clear()
+
+    def now(self) -> int:
+        """Return ms since the epoch."""
+        return self.client.clock.now()
+
+    def advance(self, ms: int) -> None:
+        """Let time pass on the server."""
+        if self._clock is not None:
+            self._clock.advance(ms / 1000)
+        else:
+            self.client.clock.advance(ms / 1000)
+
+    def is_silent(self, call: Call) -> bool:
+        """Whether a call is no step: it loads a script, or learns that the server does not know one."""
+        args = call.commands[0]
+        name = args[0].upper()
+        if name == b"SCRIPT":
+            return args[1].upper() in {b"LOAD", b"EXISTS"}
+        if name == b"EVALSHA" and len(call.commands) == 1:
+            sha = args[1].lower()
+            if sha not in self._sources and self.client.script_exists(sha.decode())[0]:
+                self._sources[sha] = b""
+            return sha not in self._sources
+        return False
+
+    def run(self, worker: str, call: Call) -> tuple[tuple[Any, ...], Footprint]:
+        """Run a call; return its replies (errors are replies) and what it read and wrote."""
+        connection = self._connection(worker, call.connection)
+        inner: list[Any] = []
+        if self._server is not None:
+            self._server.calls = inner  # the fake notes here what a script calls
+        try:
+            replies = tuple([connection.run(args) for args in call.commands])
+        finally:
+            if self._server is not None:
+                self._server.calls = None
+        return replies, self._seen(call.commands, inner, connection)
+
+    def drop(self, worker: str) -> None:
+        """Close a dead worker's connections, as its operating system would."""
+        for key in [key for key in self._used if key[0] == worker]:
+            self._used.pop(key).close()
+
+    def _connection(self, worker: str, number: int) -> _Connection:
+        connection = self._used.get((worker, number))
+        if connection is None:
+            connection = self._idle.pop() if self._idle else _Connection(self.client)
+            self._used[worker, number] = connection
+        return connection
+
+    def _seen(self, commands: tuple[Args, ...], inner: list[Any], connection: _Connection) -> Footprint:
+        seen = NOTHING
+        block = len(commands) > 1 and commands[0] == (b"MULTI",)
+        for args in commands[1:-1] if block else commands:
+            name = args[0].upper()
+            if name in _SCRIPTS:
+                self._learn(name, args)
+                seen |= EVERYTHING if self.live else NOTHING
+            else:
+                seen |= footprint(args)
+            if name == b"WATCH":
+                connection.watched |= footprint(args)
+            elif name == b"UNWATCH":
+                connection.watched = NOTHING
+        for call in inner:
+            seen |= footprint(call)
+        if block:  # what EXEC does depends on the watched keys
+            seen, connection.watched = seen | connection.watched, NOTHING
+        return seen
+
+    def _learn(self, name: bytes, args: Args) -> None:
+        if name == b"SCRIPT" and args[1].upper() == b"FLUSH":
+            self._sources.clear()
+        source = args[2] if name == b"SCRIPT" and args[1].upper() == b"LOAD" else args[1] if name == b"EVAL" else None
+        if source is not None:
+            sha = hashlib.sha1(source, usedforsecurity=False).hexdigest()
+            self._sources[sha.encode()] = source
+            first = source.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace")
+            if first.startswith("--"):
+                self.names[sha] = first.lstrip("-").strip()
+
+
+class _Connection:
+    """One connection of one worker, as the server sees it."""
+
+    def __init__(self, client: Client) -> None:
+        self._wire: Any = client.connection_pool.make_connection()
+        self._wire.connect()
+        self.like_new, self.watched = True, NOTHING
+
+    def run(self, args: Args) -> Any:
+        name = args[0].upper()
+        if name in _STATEFUL:
+            self.like_new = False
+        elif name in _RENEWING:
+            self.like_new = True
+        self._wire.send_command(*args)
+        try:
+            return self._wire.read_response()
+        except ResponseError as error:
+            return error
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            self._wire.disconnect()

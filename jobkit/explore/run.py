@@ -1,0 +1,265 @@
+"""One schedule: workers on a fresh server, one step at a time, as somebody chooses."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobkit.connect.client import Client
+from jobkit.errors import ExploreError
+from jobkit.explore.calls import LOST, Actor, Answer, Args, Call, Effect, Ended, Replies, Request, Sleep
+from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, Unblocked, unblocked
+from jobkit.explore.ground import Ground
+from jobkit.explore.order import Order
+from jobkit.explore.schedule import JUMP, Choice
+from jobkit.explore.watchdog import Endless, Watchdog
+from jobkit.explore.world import Done, World
+
+_OUTSIDE = Footprint(reads=frozenset({b"(outside)"}), writes=frozenset({b"(outside)"}))
+"""Effects conflict with each other alone: a promise may look at their order."""
+_DEATHS = Footprint(reads=frozenset({b"(deaths)"}), writes=frozenset({b"(deaths)"}))
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is explored: who runs, on what, and what may go wrong."""
+
+    workers: Sequence[tuple[str, Callable[[str], Actor]]]
+    given: Callable[[Client], object] | None = None
+    recovery: Callable[[str], Actor] | None = None
+    crashes: int = 0
+    lost_replies: int = 0
+    jumps: int = 0
+    jump_ms: int = 0
+    longest: int = 1000
+    """Steps after which a schedule is taken for endless."""
+
+
+@dataclass
+class _Turn:
+    """Where a worker stands."""
+
+    actor: Actor
+    request: Request = field(default_factory=Ended)
+    ready: bool = True
+    until: int | None = None
+    """When it gets ready by itself, ms; None: never."""
+    keys: frozenset[bytes] = frozenset()
+    """What it waits for, in a blocking command."""
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened in a step, as it was."""
+
+    choice: Choice
+    request: Request | None
+    replies: tuple[Any, ...] = ()
+    waits: bool = False
+    ms: int = 0
+    at: int = 0
+
+
+class Run:
+    """A schedule in the making: look at `options`, `take` one, until it is `over`."""
+
+    def __init__(self, program: Program, ground: Ground, watchdog: Watchdog) -> None:
+        self._program, self._ground, self._watchdog = program, ground, watchdog
+        ground.reset()
+        self.world = World(ground.client, program.given)
+        if program.given is not None:
+            program.given(ground.client)
+        self.order, self.events = Order(), list[Event]()
+        self._start = ground.now()
+        self._left = {"!": program.crashes, "?": program.lost_replies, "+": program.jumps}
+        self._turns = {name: _Turn(make(name)) for name, make in program.workers}
+        self._last = ""
+        self.taken = 0
+        """How many choices were made."""
+        self.did: Hashable = None
+        """What the last of them came to: the same choices must come to the same each time."""
+        for name in self._turns:
+            self._go(name, None)
+        self._settle()
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing can happen any more."""
+        return not any(turn.ready and not turn.over for turn in self._turns.values())
+
+    @property
+    def state(self) -> tuple[int, str]:
+        """What tells this moment from others, as far as what can follow goes."""
+        turn = self._turns.get(self._last)
+        return self.order.number, self._last if turn is not None and turn.ready and not turn.over else ""
+
+    def options(self) -> list[tuple[Choice, int]]:
+        """Return each choice there is, with how many switches, crashes, losses and jumps it forces."""
+        ready = [name for name, turn in self._turns.items() if turn.ready and not turn.over]
+        if self._last in ready:
+            ready.sort(key=self._last.__ne__)
+        forced = [int(self._last in ready and name != self._last) for name in ready]
+        found = [(Choice(name), cost) for name, cost in zip(ready, forced, strict=True)]
+        if self._left["?"]:
+            found += [
+                (Choice(name, "?"), cost + 1)
+                for name, cost in zip(ready, forced, strict=True)
+                if isinstance(self._turns[name].request, Call)
+            ]
+        if self._left["!"]:
+            found += [(Choice(name, "!"), 1) for name, turn in self._turns.items() if not turn.over]
+        if self._left["+"]:
+            found.append((JUMP, 1))
+        return found
+
+    def take(self, choice: Choice) -> None:
+        """Let one thing happen."""
+        if len(self.events) >= self._program.longest:
+            raise ExploreError(
+                f"the schedule goes on after {len(self.events)} steps: a loop that polls cannot be explored, "
+                "explore one turn of it"
+            )
+        self.taken += 1
+        turn = self._turns.get(choice.worker)
+        self.did = (choice, _asked(turn.request if turn else None))
+        if choice == JUMP:
+            self._left["+"] -= 1
+            self._pass(self._program.jump_ms, JUMP)
+        elif choice.what == "!":
+            self._crash(choice)
+        else:
+            self._left["?"] -= choice.what == "?"
+            self._step(choice)
+            self._last = choice.worker
+        self._settle()
+
+    def close(self) -> None:
+        """Unwind whoever is still alive."""
+        for turn in self._turns.values():
+            turn.actor.kill()
+
+    # -- what can happen ------------------------------------------------------------------------
+
+    def _step(self, choice: Choice) -> None:
+        name, turn = choice.worker, self._turns[choice.worker]
+        request, answer, replies, seen, waits = turn.request, None, (), NOTHING, False
+        if isinstance(request, Effect):
+            self.world.effects.append(Done(name, request.text))
+            seen = _OUTSIDE
+        elif isinstance(request, Call):
+            wait = unblocked(request.commands[0]) if len(request.commands) == 1 else None
+            if wait is None:
+                replies, seen = self._ground.run(name, request)
+            else:
+                found, seen = self._try(name, request, wait)
+                timeout = turn.until is not None and self._ground.now() >= turn.until
+                waits = found is None and not timeout
+                replies = (found,)
+            answer = LOST if choice.what == "?" else Replies(replies)
+            self._wake(seen)
+            if waits and wait is not None:
+                turn.ready, turn.keys = False, wait.keys
+                if turn.until is None and wait.timeout_ms is not None:
+                    turn.until = self._ground.now() + wait.timeout_ms
+        self.order.add(name, (choice.what, _asked(request), waits), seen)
+        self._note(choice, request, replies, waits=waits)
+        if not waits:
+            if choice.what == "?":
+                self.world.losses.append(name)
+            turn.until, turn.keys = None, frozenset()
+            self._go(name, answer)
+
+    def _try(self, name: str, call: Call, wait: Unblocked) -> tuple[Any, Footprint]:
+        """Try a blocking command without blocking."""
+        seen = NOTHING
+        for at, attempt in enumerate(wait.attempts):
+            replies, touched = self._ground.run(name, Call(call.connection, (attempt,)))
+            seen |= touched
+            found = wait.shape(at, replies[0])
+            if found is not None:
+                return found, seen
+        return None, seen
+
+    def _wake(self, seen: Footprint) -> None:
+        for turn in self._turns.values():
+            if turn.keys and (seen.everything or turn.keys & seen.writes):
+                turn.ready = True
+
+    def _crash(self, choice: Choice) -> None:
+        self._left["!"] -= 1
+        turn = self._turns[choice.worker]
+        turn.over = True
+        self._ground.drop(choice.worker)
+        self.world.crashed.append(choice.worker)
+        self.order.add(choice.worker, "!", _DEATHS)
+        self._note(choice, turn.request)
+        if self._program.recovery is not None:
+            name = "RSTUVWXYZ"[len(self.world.crashed) - 1]
+            self._turns[name] = _Turn(self._program.recovery(name))
+            self.order.add(name, "starts", NOTHING, after=choice.worker)
+            self._go(name, None)
+
+    def _settle(self) -> None:
+        """Where nobody can go on, time passes until somebody can."""
+        while self.over:
+            waits = [t.until for t in self._turns.values() if not t.over and not t.ready and t.until is not None]
+            if not waits:
+                self.world.waiting[:] = [name for name, t in self._turns.items() if not t.over]
+                return
+            self._pass(max(0, min(waits) - self._ground.now()), None)
+
+    def _pass(self, ms: int, choice: Choice | None) -> None:
+        self._ground.advance(ms)
+        now = self._ground.now()
+        for turn in self._turns.values():
+            if not turn.over and turn.until is not None and turn.until <= now:
+                turn.ready = True
+        self.order.add("", ms, EVERYTHING)
+        if ms or choice:
+            self._note(choice or JUMP, None, ms=ms)
+
+    def _go(self, name: str, answer: Answer) -> None:
+        """Let a worker run to its next request; what is no step is answered at once."""
+        turn = self._turns[name]
+        while True:
+            self._watchdog.beat()
+            request = turn.actor.go(answer, self._ground.now())
+            if not (isinstance(request, Call) and self._ground.is_silent(request)):
+                break
+            answer = Replies(self._ground.run(name, request)[0])
+        turn.request = request
+        if isinstance(request, Sleep):
+            turn.until = self._ground.now() + request.ms
+            turn.ready = request.ms == 0
+        elif isinstance(request, Ended):
+            turn.over = True
+            self._end(name, request)
+
+    def _end(self, name: str, ended: Ended) -> None:
+        if isinstance(ended.error, Endless):
+            raise ExploreError(f"worker {name} ran for {self._watchdog.patience:g} s without a command: an endless loop?")
+        if isinstance(ended.error, (ExploreError, KeyboardInterrupt)):
+            raise ended.error
+        if ended.kind:
+            self.world.errors[name] = ended
+        else:
+            self.world.answers[name] = ended.answer
+
+    def _note(self, choice: Choice, request: Request | None, replies: tuple[Any, ...] = (), **more: Any) -> None:
+        self.events.append(Event(choice, request, replies, at=self._ground.now() - self._start, **more))
+
+
+def _asked(request: Request | None) -> Hashable:
+    """What a step asks for, in a form that is the same each time: a script is its sha1."""
+    if isinstance(request, Call):
+        return tuple([_by_sha(args) for args in request.commands])
+    return request.text if isinstance(request, Effect) else request.ms if isinstance(request, Sleep) else ""
+
+
+def _by_sha(args: Args) -> Args:
+    if args[0].upper() != b"EVAL":
+        return args
+    return (b"EVALSHA", hashlib.sha1(args[1], usedforsecurity=False).hexdigest().encode(), *args[2:])

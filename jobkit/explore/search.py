@@ -1,0 +1,173 @@
+"""Every schedule, the simplest first: depth first, with a bound on what is forced that is raised 0, 1, 2, ...
+
+What is forced: a switch away from a worker that could go on, a crash, a lost reply, a jump of the
+clock. Most faults need one or two of them, and a failure that needs few is easy to understand.
+Schedules are run anew from the start each time: a server can't be wound back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from random import Random
+from typing import NamedTuple
+
+from jobkit.errors import ExploreError
+from jobkit.explore.ground import Ground
+from jobkit.explore.run import Program, Run
+from jobkit.explore.schedule import Choice
+from jobkit.explore.watchdog import Watchdog
+from jobkit.explore.world import Broken, Judge
+
+_NO_BOUND = 1 << 30
+_UNLIKELY = 0.1
+"""How often a random walk crashes a worker, loses a reply or lets time jump, where it may."""
+
+
+class Found(NamedTuple):
+    """A schedule that breaks a promise; the least of them is the one to show."""
+
+    forced: int
+    steps: int
+    schedule: tuple[Choice, ...]
+    broken: Broken
+
+
+@dataclass(slots=True)
+class _Fork:
+    """A moment of the schedule that is being run, and which of its options have been tried."""
+
+    options: list[tuple[Choice, int]]
+    forced: int
+    """What was forced before it."""
+    at: int = 0
+    did: Hashable = None
+    """What the option that is tried now came to: it must be the same each time."""
+
+
+@dataclass
+class Search:
+    """Runs schedules of one program and holds them against its promises."""
+
+    program: Program
+    ground: Ground
+    judge: Judge
+    watchdog: Watchdog
+    limit: int = 20_000
+    """How many schedules are run at most."""
+    reduce: bool = True
+    """Leave out schedules that differ only in the order of steps without a conflict."""
+    progress: Callable[[int], object] = lambda _schedules: None
+    schedules: int = 0
+    broken: int = 0
+    longest: int = 0
+    best: Found | None = None
+    cut: bool = False
+    """Whether the last bound left anything out."""
+    exhausted: bool = True
+    """Whether the limit of schedules left anything out."""
+    _path: list[_Fork] = field(default_factory=list)
+    _seen: dict[Hashable, int] = field(default_factory=dict)
+
+    def bounded(self, bound: int | None) -> None:
+        """Run all schedules with at most `bound` forced events; None: all there are."""
+        self.cut, self._path, self._seen = False, [], {}
+        most = _NO_BOUND if bound is None else bound
+        while True:
+            self._run(lambda run: self._next(run, most))
+            while self._path and self._path[-1].at + 1 == len(self._path[-1].options):
+                self._path.pop()
+            if not self._path:
+                return
+            if self.schedules >= self.limit:
+                self.exhausted = False
+                return
+            self._path[-1].at += 1
+            self._path[-1].did = None
+
+    def randomly(self, schedules: int, rng: Random) -> None:
+        """Run so many schedules, drawn at random."""
+        self.exhausted = False
+        for _ in range(schedules):
+            self._run(lambda run: _drawn(run, rng))
+
+    def one(self, schedule: list[Choice]) -> None:
+        """Run one schedule; where it ends, the rest follows without anything forced."""
+        self.exhausted = False
+        self._run(lambda run: _told(run, schedule))
+
+    def _run(self, choose: Callable[[Run], tuple[Choice, int] | None]) -> None:
+        run = Run(self.program, self.ground, self.watchdog)
+        try:
+            forced, taken, broken = 0, [], self.judge.step(run.world) if self.judge.each_step else None
+            while not run.over and broken is None:
+                option = choose(run)
+                if option is None:
+                    return  # what follows was seen before
+                run.take(option[0])
+                taken.append(option[0])
+                forced += option[1]
+                if self.judge.each_step:
+                    broken = self.judge.step(run.world)
+            broken = broken or self.judge.end(run.world)
+            self.longest = max(self.longest, len(run.events))
+            if broken is not None:
+                self.broken += 1
+                found = Found(forced, len(run.events), tuple(taken), broken)
+                self.best = min(self.best or found, found, key=lambda one: one[:2])
+        finally:
+            self.schedules += 1
+            self.progress(self.schedules)
+            run.close()
+
+    def _next(self, run: Run, most: int) -> tuple[Choice, int] | None:
+        """Choose as the path says, and beyond its end the first option; None: seen before."""
+        depth = run.taken
+        self._check(run, depth)
+        if depth < len(self._path):
+            fork = self._path[depth]
+        else:
+            forced = sum(fork.options[fork.at][1] for fork in self._path)
+            if self.reduce and not self.judge.each_step:
+                if self._seen.get(run.state, _NO_BOUND + 1) <= forced:
+                    return None
+                self._seen[run.state] = forced
+            options = run.options()
+            allowed = [option for option in options if forced + option[1] <= most]
+            self.cut |= len(allowed) < len(options)
+            fork = _Fork(allowed, forced)
+            self._path.append(fork)
+        return fork.options[fork.at]
+
+    def _check(self, run: Run, depth: int) -> None:
+        """Hold what the last step did against what it did before."""
+        if depth == 0:
+            return
+        fork, did = self._path[depth - 1], run.did
+        if fork.did is None:
+            fork.did = did
+        elif fork.did != did:
+            raise ExploreError(
+                f"the same schedule did not do the same twice: step {depth} was {fork.did}, then {did}. "
+                "Does a worker use a global, a set's order, datetime.now() or a thread?"
+            )
+
+
+def _drawn(run: Run, rng: Random) -> tuple[Choice, int]:
+    options = run.options()
+    steps = [option for option in options if not option[0].what]
+    others = [option for option in options if option[0].what]
+    return rng.choice(others if others and rng.random() < _UNLIKELY else steps)
+
+
+def _told(run: Run, schedule: list[Choice]) -> tuple[Choice, int]:
+    options = dict(run.options())
+    if run.taken >= len(schedule):
+        return next(iter(options.items()))
+    choice = schedule[run.taken]
+    if choice not in options:
+        raise ExploreError(
+            f"the schedule says {choice} at place {run.taken + 1}, where only "
+            f"{', '.join(map(str, options))} can happen: it is one of another program"
+        )
+    return choice, options[choice]

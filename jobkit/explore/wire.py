@@ -1,0 +1,91 @@
+"""The client that a worker is given: plain redis-py, whose connections ask instead of sending.
+
+Everything above the connection is redis-py's own: pipelines, WATCH, registered scripts, locks,
+retries. A connection hands each command to the worker's `ask` and keeps the reply until it is read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from jobkit.clock import Clock
+from jobkit.connect.client import Client, QuietPool, make_client, options
+from jobkit.connect.safety import ServerInfo
+from jobkit.explore.calls import LOST, Answer, Args, Call, Request
+
+Ask = Callable[[Request], Answer]
+
+
+class WireConnection(redis.Connection):
+    """A connection of a worker under exploration; it has no socket."""
+
+    def __init__(self, *, ask: Ask, numbers: Iterable[int], whole: bool, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._ask, self._numbers, self._whole = ask, iter(numbers), whole
+        self._number = next(self._numbers)
+        self._replies: deque[Any] = deque()
+
+    def connect(self) -> None:
+        """Do nothing: there is nobody to greet."""
+
+    def disconnect(self, *_args: Any, **_kwargs: Any) -> None:
+        """Forget what was not read; what comes next comes over another connection."""
+        self._number = next(self._numbers)
+        self._replies.clear()
+
+    def can_read(self, timeout: float | None = 0) -> bool:  # noqa: ARG002 - redis-py's signature
+        """Whether a reply was left unread."""
+        return bool(self._replies)
+
+    def send_command(self, *args: Any, **_kwargs: Any) -> None:
+        """Take one command."""
+        self._send([self._encoded(args)])
+
+    def pack_command(self, *args: Any) -> list[Any]:
+        """Keep a command as it is: nothing is packed."""
+        return [self._encoded(args)]
+
+    def pack_commands(self, commands: Iterable[Iterable[Any]]) -> list[Any]:
+        """Keep commands as they are."""
+        return [self._encoded(tuple(args)) for args in commands]
+
+    def send_packed_command(self, command: Any, check_health: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002 - redis-py's signature
+        """Take the commands of a pipeline."""
+        self._send(command)
+
+    def read_response(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Return the next reply; raise it where it is an error."""
+        if not self._replies:
+            raise RedisConnectionError("nothing was asked: a subscription cannot be explored")
+        reply = self._replies.popleft()
+        if reply is LOST:
+            self.disconnect()
+            raise RedisConnectionError("the reply was lost with the connection")
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    def _encoded(self, args: Sequence[Any]) -> Args:
+        words = args[0].encode().split() if isinstance(args[0], str) else [args[0]]
+        return (*words, *map(self.encoder.encode, args[1:]))
+
+    def _send(self, commands: list[Args]) -> None:
+        together = self._whole or (len(commands) > 2 and commands[0] == (b"MULTI",))
+        for call in [commands] if together else [[command] for command in commands]:
+            answer = self._ask(Call(self._number, tuple(call)))
+            self._replies.extend([LOST] * len(call) if answer is LOST else answer.values)  # type: ignore[union-attr]
+
+
+def worker_client(
+    ask: Ask, server: ServerInfo, *, clock: Clock, prefix: str = "", whole: bool = False
+) -> Client:
+    """Make the client that a worker is given; `whole`: a plain pipeline is one step."""
+    settings: dict[str, Any] = options(fake=True) | {"ask": ask, "numbers": itertools.count(1), "whole": whole}
+    pool = QuietPool(connection_class=WireConnection, **settings)
+    return make_client(pool, server, clock=clock, prefix=prefix)
