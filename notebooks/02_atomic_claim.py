@@ -613,13 +613,14 @@ plot.table([head, *rows], caption="Seven clerks, two questions.", bold=[6, 7])
 # %% [markdown] points=["A3", "C3"]
 # ## promote.lua, line by line
 #
-# The kit's own is the same script, with three additions. Here it is, with what each line is for:
+# The kit's own is the same script, with four additions. Here it is, with what each line is for:
 
 # %%
 from jobkit.scripts import load
 
 code = [line for line in load("promote").text.splitlines() if line and not line.startswith("--")]
 why = [
+    "an empty list: nothing to do, and an idle queue asks no more than this",
     "one clock for all: the server's",
     "seconds and microseconds become whole milliseconds",
     "due means score <= now; at most so many at once",

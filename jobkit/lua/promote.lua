@@ -7,6 +7,8 @@
 -- ARGV[1] limit             how many at most
 -- returns {moved, wait}     wait: ms until the next job is due, -1 if none is waiting
 
+if redis.call('EXISTS', KEYS[1]) == 0 then return {0, -1} end
+
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 from support.rubbish import NO_SECONDS
+from support.seeds import seed
 from support.world import row, totals
 
 from jobkit.backoff import Exponential, Table
@@ -257,3 +258,21 @@ def test_how_a_step_reads(queue):
     queue.cancel("j")
     assert repr(worker.step()) == "nothing is due"
     assert repr(Outcomes()) == "nothing is due"
+
+
+@pytest.mark.live_only("the fake does not count commands")
+@pytest.mark.parametrize(("before", "commands"), [("done", 9), ("recovered", 10), ("scheduled", 12)])
+def test_what_a_step_costs_that_finds_nothing(queue, worker, before, commands):
+    """An idle worker takes a step every two seconds. Commands inside the scripts count, too."""
+    worker.task(name="task")(lambda job, n: None)
+    seed(queue, before)
+    queue.submit("task", {"n": 2})
+    while worker.step():
+        pass
+
+    def sent():
+        return queue.redis.info("stats")["total_commands_processed"]
+
+    begin = sent()
+    assert not worker.step()
+    assert sent() - begin - 1 == commands  # one of them is INFO
