@@ -6,6 +6,7 @@ code of a worker is in one place at a time, and the order of steps is the schedu
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, cast
@@ -21,6 +22,7 @@ from jobkit.explore.wire import worker_client
 WorkerFunction = Callable[..., Any]
 """`f(r)` or `f(r, w)`: r is a redis-py client, w the worker's own `Self`."""
 
+_SERVER = ServerInfo("fake", "explored", "fakeredis", ours=True)
 _REFUSALS = 100
 """How often a dead worker is told so, before it is left where it is."""
 
@@ -32,21 +34,21 @@ class Gone(BaseException):
 class WorkerClock(VirtualClock):
     """The clock of a worker's client: the scheduler's time, and `sleep` is a request."""
 
-    def __init__(self, actor: LocalActor) -> None:
+    def __init__(self, line: Line) -> None:
         super().__init__()
-        self._actor = actor
+        self._line = line
 
     def now(self) -> int:
         """Return the time as this worker's machine has it, in ms."""
-        return self._actor.now
+        return self._line.actor.now
 
     def monotonic(self) -> float:
         """Return the same moment in seconds."""
-        return self._actor.now / 1000
+        return self._line.actor.now / 1000
 
     def advance(self, seconds: Seconds) -> None:
         """Sleep: while other workers run, time can't simply be moved."""
-        self._actor.ask(Sleep(to_ms(seconds, "sleep")))
+        self._line.actor.ask(Sleep(to_ms(seconds, "sleep")))
 
     def every(self, period_ms: int, call: Callable[[], object]) -> Timer:
         """Return a timer that never rings: a worker that sleeps here sends no heartbeats."""
@@ -68,18 +70,28 @@ class Self:
         return f"<worker {self.name}>"
 
 
+class Line:
+    """A worker's client. It is made once for all schedules, and asks whoever is that worker now."""
+
+    actor: LocalActor
+
+    def __init__(self, *, whole: bool = False) -> None:
+        self.client = worker_client(self._ask, _SERVER, clock=WorkerClock(self), whole=whole)
+
+    def _ask(self, request: Request) -> Answer:
+        return self.actor.ask(request)
+
+
 class LocalActor(greenlet.greenlet):
     """One worker of one schedule."""
 
-    def __init__(
-        self, name: str, function: WorkerFunction, server: ServerInfo, *, offset: int = 0, whole: bool = False
-    ) -> None:
+    def __init__(self, name: str, function: WorkerFunction, line: Line, offset: int = 0) -> None:
         super().__init__(self._live)
-        self.name, self._function, self._offset = name, function, offset
+        self.name, self._function, self._line, self._offset = name, function, line, offset
         self.now = 0
         self.rng = new_rng(sum(map(ord, name)))
         self._dead, self._refusals = False, 0
-        self.client = worker_client(self.ask, server, clock=WorkerClock(self), whole=whole)
+        line.actor = self
 
     def go(self, answer: Answer, now: int) -> Request:
         """Run it until its next request."""
@@ -108,8 +120,7 @@ class LocalActor(greenlet.greenlet):
 
     def _live(self, _answer: Answer) -> Ended:
         try:
-            arguments = (self.client, Self(self))[: _arity(self._function)]
-            answer = self._function(*arguments)
+            answer = self._function(*(self._line.client, Self(self))[: _arity(self._function)])
             if inspect.isawaitable(answer) or inspect.isgenerator(answer):
                 if inspect.iscoroutine(answer):
                     answer.close()
@@ -123,6 +134,7 @@ class LocalActor(greenlet.greenlet):
         return Ended(answer)
 
 
+@functools.lru_cache(maxsize=64)
 def _arity(function: WorkerFunction) -> int:
     """How many of (r, w) a worker's function takes."""
     try:

@@ -8,9 +8,8 @@ from typing import Any
 
 from jobkit.clock import Seconds, new_rng, to_ms
 from jobkit.connect.client import Client
-from jobkit.connect.safety import ServerInfo
 from jobkit.errors import ConfigError
-from jobkit.explore.actor import LocalActor, WorkerFunction, current
+from jobkit.explore.actor import Line, LocalActor, WorkerFunction, current
 from jobkit.explore.calls import Actor
 from jobkit.explore.disguise import disguise
 from jobkit.explore.ground import Ground
@@ -25,7 +24,6 @@ from jobkit.explore.world import Judge, Promise
 
 Promises = Promise | Iterable[Promise] | None
 NAMES = "ABCDEFGH"
-_SERVER = ServerInfo("fake", "explored", "fakeredis", ours=True)
 SIMPLE = 2
 """Bounds up to this are tried one by one before all the rest at once: what fails, mostly fails there."""
 
@@ -42,7 +40,7 @@ def explore(
     clock_jump: Seconds = 0,
     offsets: Sequence[Seconds] = (),
     may_raise: tuple[type[BaseException], ...] = (),
-    bound: int | None = None,
+    bound: int | None = 2,
     schedules: int = 20_000,
     seed: int | None = None,
     schedule: str | None = None,
@@ -64,7 +62,8 @@ def explore(
     - `clock_jump`: once, at any moment, time may jump so many seconds.
     - `offsets`: how many seconds each worker's own `time.time()` is ahead of the server's.
     - `bound`: how many switches, crashes, losses and jumps may be forced on one schedule; None: any
-      number. Bounds are raised 0, 1, 2, ..., so the failure that is shown is the simplest.
+      number, so every schedule there is. Bounds are raised 0, 1, 2, ..., so the failure that is shown
+      is the simplest.
     - `schedules`: the most that are run. With `seed`, so many are drawn at random instead.
     - `schedule`: run this one, as a report gave it.
     - `whole_pipelines`: take a plain pipeline for one step. A server runs a short one in one go, as a
@@ -131,7 +130,14 @@ def _program(workers: tuple[WorkerFunction, ...], asked: dict[str, Any]) -> Prog
 
 
 def _maker(work: WorkerFunction, offset: int, whole: bool) -> Callable[[str], Actor]:  # noqa: FBT001 - one private caller
-    return lambda name: LocalActor(name, work, _SERVER, offset=offset, whole=whole)
+    lines: dict[str, Line] = {}
+
+    def make(name: str) -> Actor:
+        if name not in lines:
+            lines[name] = Line(whole=whole)
+        return LocalActor(name, work, lines[name], offset)
+
+    return make
 
 
 def _all(promises: Promises) -> list[Promise]:

@@ -1,7 +1,7 @@
 """Time and chance as a worker under exploration sees them.
 
 While a search runs, `time.time()`, `time.sleep()` and their kin, the functions of `random`,
-`os.urandom` (so `uuid.uuid4()` and `secrets`, too) answer by the worker whose code is running: its
+`os.urandom` (so `uuid` and `secrets`, too) answer by the worker whose code is running: its
 clock, and chance from a seed of its own, so that a schedule can be repeated. Everybody else, other
 threads included, gets Python's own. `datetime.now()` is compiled code, and is not reached.
 """
@@ -13,6 +13,7 @@ import os
 import random
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,6 +46,7 @@ _PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
     (time, "monotonic_ns", lambda worker: worker.now * 1_000_000),
     (time, "perf_counter", lambda worker: worker.now / 1000),
     (time, "sleep", _sleep),
+    (uuid, "uuid1", lambda worker, *_: uuid.UUID(int=worker.rng.getrandbits(128), version=1)),
     (os, "urandom", lambda worker, n: worker.rng.randbytes(n)),
     (random, "_urandom", lambda worker, n: worker.rng.randbytes(n)),
     (random, "random", lambda worker: worker.rng.random()),

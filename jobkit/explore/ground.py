@@ -10,10 +10,11 @@ import contextlib
 import hashlib
 from typing import Any
 
+from redis import ConnectionPool
 from redis.exceptions import ResponseError
 
 from jobkit.clock import VirtualClock
-from jobkit.connect.client import Client
+from jobkit.connect.client import Client, another_pool
 from jobkit.connect.fake import FakeRedis
 from jobkit.connect.safety import require_ours, server_of
 from jobkit.errors import ExploreError
@@ -52,6 +53,8 @@ class Ground:
         """Commands of this client are nobody's step: for the set-up, and for promises."""
         self.live = self._clock is None
         self._server: Any = redis.connection_pool.connection_kwargs.get("server")
+        self._pool = another_pool(redis.connection_pool, max_connections=1 << 30)
+        self._own = _Connection(self._pool)
         self._used: dict[tuple[str, int], _Connection] = {}
         self._idle: list[_Connection] = []
         self._sources: dict[bytes, bytes] = {}
@@ -66,13 +69,13 @@ class Ground:
             else:
                 connection.close()
         self._used.clear()
-        self.client.flushall()
+        self._own.run((b"FLUSHALL",))
         if self._clock is not None:
             self._clock.restart()
 
     def close(self) -> None:
         """Close all connections of workers."""
-        for connection in [*self._used.values(), *self._idle]:
+        for connection in [*self._used.values(), *self._idle, self._own]:
             connection.close()
         self._used.clear()
         self._idle.clear()
@@ -122,7 +125,7 @@ class Ground:
     def _connection(self, worker: str, number: int) -> _Connection:
         connection = self._used.get((worker, number))
         if connection is None:
-            connection = self._idle.pop() if self._idle else _Connection(self.client)
+            connection = self._idle.pop() if self._idle else _Connection(self._pool)
             self._used[worker, number] = connection
         return connection
 
@@ -161,8 +164,8 @@ class Ground:
 class _Connection:
     """One connection of one worker, as the server sees it."""
 
-    def __init__(self, client: Client) -> None:
-        self._wire: Any = client.connection_pool.make_connection()
+    def __init__(self, pool: ConnectionPool) -> None:
+        self._wire: Any = pool.make_connection()
         self._wire.connect()
         self.like_new, self.watched = True, NOTHING
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobkit.connect.client import Client
 from jobkit.errors import ExploreError
@@ -13,6 +13,7 @@ from jobkit.explore.calls import LOST, Actor, Answer, Args, Call, Effect, Ended,
 from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, Unblocked, unblocked
 from jobkit.explore.ground import Ground
 from jobkit.explore.order import Order
+from jobkit.explore.spelling import words
 from jobkit.explore.schedule import JUMP, Choice
 from jobkit.explore.watchdog import Endless, Watchdog
 from jobkit.explore.world import Done, World
@@ -63,6 +64,17 @@ class Event:
     at: int = 0
 
 
+class Did(NamedTuple):
+    """A choice, and what was asked for there."""
+
+    choice: Choice
+    asked: Hashable
+
+    def __str__(self) -> str:
+        commands = self.asked if isinstance(self.asked, tuple) else ()
+        return f"{self.choice}: {'; '.join(map(words, commands)) or self.asked}"
+
+
 class Run:
     """A schedule in the making: look at `options`, `take` one, until it is `over`."""
 
@@ -79,8 +91,8 @@ class Run:
         self._last = ""
         self.taken = 0
         """How many choices were made."""
-        self.did: Hashable = None
-        """What the last of them came to: the same choices must come to the same each time."""
+        self.did = Did(JUMP, None)
+        """The last of them, and what it came to: the same choices must come to the same each time."""
         for name in self._turns:
             self._go(name, None)
         self._settle()
@@ -124,7 +136,7 @@ class Run:
             )
         self.taken += 1
         turn = self._turns.get(choice.worker)
-        self.did = (choice, _asked(turn.request if turn else None))
+        self.did = Did(choice, _asked(turn.request if turn else None))
         if choice == JUMP:
             self._left["+"] -= 1
             self._pass(self._program.jump_ms, JUMP)
@@ -159,8 +171,9 @@ class Run:
                 waits = found is None and not timeout
                 replies = (found,)
             answer = LOST if choice.what == "?" else Replies(replies)
-            self._wake(seen)
-            if waits and wait is not None:
+            if not waits:
+                self._wake(seen)
+            elif wait is not None:
                 turn.ready, turn.keys = False, wait.keys
                 if turn.until is None and wait.timeout_ms is not None:
                     turn.until = self._ground.now() + wait.timeout_ms
@@ -184,8 +197,9 @@ class Run:
         return None, seen
 
     def _wake(self, seen: Footprint) -> None:
+        """Let those try again whose keys were written, and are there."""
         for turn in self._turns.values():
-            if turn.keys and (seen.everything or turn.keys & seen.writes):
+            if turn.keys and (seen.everything or turn.keys & seen.writes) and self._ground.client.exists(*turn.keys):
                 turn.ready = True
 
     def _crash(self, choice: Choice) -> None:

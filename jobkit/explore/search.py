@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from jobkit.errors import ExploreError
 from jobkit.explore.ground import Ground
-from jobkit.explore.run import Program, Run
+from jobkit.explore.run import Did, Program, Run
 from jobkit.explore.schedule import Choice
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Broken, Judge
@@ -41,7 +41,7 @@ class _Fork:
     forced: int
     """What was forced before it."""
     at: int = 0
-    did: Hashable = None
+    did: Did | None = None
     """What the option that is tried now came to: it must be the same each time."""
 
 
@@ -148,8 +148,8 @@ class Search:
             fork.did = did
         elif fork.did != did:
             raise ExploreError(
-                f"the same schedule did not do the same twice: step {depth} was {fork.did}, then {did}. "
-                "Does a worker use a global, a set's order, datetime.now() or a thread?"
+                f"the same schedule did not do the same twice: step {depth} was `{fork.did}`, then `{did}`. "
+                "Does a worker keep something in a global, or use datetime.now()?"
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobkit.explore.calls import Call, Effect
-from jobkit.explore.commands import answer, words
+from jobkit.explore.spelling import answer, words
 from jobkit.explore.ground import Ground
 from jobkit.explore.run import Event, Program, Run
 from jobkit.explore.schedule import Choice

@@ -82,10 +82,23 @@ class WireConnection(redis.Connection):
             self._replies.extend([LOST] * len(call) if answer is LOST else answer.values)  # type: ignore[union-attr]
 
 
-def worker_client(
-    ask: Ask, server: ServerInfo, *, clock: Clock, prefix: str = "", whole: bool = False
-) -> Client:
+class WirePool(QuietPool):
+    """Connections that are always ready, and cost nothing to keep: they outlive a schedule, and its crashes."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._spare: list[Any] = []
+
+    def get_connection(self, *_args: Any, **_options: Any) -> Any:
+        """Return a spare connection, or a new one."""
+        return self._spare.pop() if self._spare else self.make_connection()
+
+    def release(self, connection: Any) -> None:
+        """Keep a connection for the next command."""
+        self._spare.append(connection)
+
+
+def worker_client(ask: Ask, server: ServerInfo, *, clock: Clock, whole: bool = False) -> Client:
     """Make the client that a worker is given; `whole`: a plain pipeline is one step."""
     settings: dict[str, Any] = options(fake=True) | {"ask": ask, "numbers": itertools.count(1), "whole": whole}
-    pool = QuietPool(connection_class=WireConnection, **settings)
-    return make_client(pool, server, clock=clock, prefix=prefix)
+    return make_client(WirePool(connection_class=WireConnection, **settings), server, clock=clock)
