@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import greenlet
 
-from jobkit.clock import Clock, Seconds, Timer, VirtualClock, new_rng, to_ms
+from jobkit.clock import Seconds, Timer, VirtualClock, new_rng, to_ms
 from jobkit.connect.safety import ServerInfo
 from jobkit.errors import ExploreError
 from jobkit.explore.calls import Answer, Effect, Ended, Request, Sleep
@@ -101,7 +101,7 @@ class LocalActor(greenlet.greenlet):
     def kill(self) -> None:
         """Unwind it, so that its `finally` blocks run, in vain."""
         self._dead = True
-        if self and not self.dead:
+        if bool(self) and not self.dead:
             self.throw(Gone())
 
     def ask(self, request: Request) -> Answer:
@@ -121,17 +121,18 @@ class LocalActor(greenlet.greenlet):
     def _live(self, _answer: Answer) -> Ended:
         try:
             answer = self._function(*(self._line.client, Self(self))[: _arity(self._function)])
-            if inspect.isawaitable(answer) or inspect.isgenerator(answer):
-                if inspect.iscoroutine(answer):
-                    answer.close()
-                raise ExploreError(
-                    f"worker {self.name} is a coroutine or a generator: give plain functions and redis.Redis, not asyncio"
-                )
+            self._refuse_async(answer)
         except Gone:
             return Ended()
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this worker, not the search
             return Ended(error=error, kind=type(error).__name__, text=str(error))
         return Ended(answer)
+
+    def _refuse_async(self, answer: object) -> None:
+        if inspect.iscoroutine(answer):
+            answer.close()
+        if inspect.isawaitable(answer) or inspect.isgenerator(answer):
+            raise ExploreError(f"worker {self.name} is a coroutine or a generator: give plain functions, no asyncio")
 
 
 @functools.lru_cache(maxsize=64)
@@ -151,5 +152,3 @@ def current() -> LocalActor | None:
     """Return the worker whose code is running in this thread, if it is a worker's."""
     here = greenlet.getcurrent()
     return here if isinstance(here, LocalActor) else None
-
-

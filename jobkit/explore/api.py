@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import zip_longest
+from datetime import timedelta
 from typing import Any
 
 from jobkit.clock import Seconds, new_rng, to_ms
@@ -16,7 +16,7 @@ from jobkit.explore.ground import Ground
 from jobkit.explore.report import Report
 from jobkit.explore.run import Program
 from jobkit.explore.schedule import read, written
-from jobkit.explore.search import Search
+from jobkit.explore.search import Found, Search
 from jobkit.explore.telling import told
 from jobkit.explore.trace import Coverage, Failure
 from jobkit.explore.watchdog import Watchdog
@@ -88,7 +88,7 @@ def explore(
     try:
         with disguise(), search.watchdog.watch():
             completed = _searched(search, bound, seed, schedule)
-            failure = _failure(search, program) if search.best else None
+            failure = _failure(search, program, search.best) if search.best else None
     finally:
         ground.close()
     coverage = Coverage(
@@ -109,15 +109,18 @@ def _program(workers: tuple[WorkerFunction, ...], asked: dict[str, Any]) -> Prog
     """Check the settings, and say who runs and what may go wrong."""
     if not 1 <= len(workers) <= len(NAMES) or not all(map(callable, workers)):
         raise ConfigError(f"explore takes 1 to {len(NAMES)} functions, got {workers!r:.100}")
+    if len(asked["offsets"]) > len(workers):
+        raise ConfigError(f"offsets has {len(asked['offsets'])} entries for {len(workers)} workers")
     if current() is not None:
         raise ConfigError("explore was called inside a worker of another exploration")
     for name, least in (("crashes", 0), ("lost_replies", 0), ("schedules", 1), ("bound", 0)):
         value = asked[name]
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
             raise ConfigError(f"{name} is a whole number from {least}, got {value!r}")
-    offsets = [to_ms(abs(o), "offsets") * (1 if o >= 0 else -1) for o in asked["offsets"]]  # a clock may be behind
+    offsets = [_offset_ms(offset) for offset in asked["offsets"]]
     jump, recovery, whole = to_ms(asked["clock_jump"], "clock_jump"), asked["after_crash"], asked["whole_pipelines"]
-    makers = [_maker(work, offset, whole) for work, offset in zip_longest(workers, offsets[: len(workers)], fillvalue=0)]
+    offsets += [0] * (len(workers) - len(offsets))
+    makers = [_maker(work, offset, whole) for work, offset in zip(workers, offsets, strict=True)]
     return Program(
         workers=list(zip(NAMES, makers, strict=False)),
         given=asked["given"],
@@ -127,6 +130,12 @@ def _program(workers: tuple[WorkerFunction, ...], asked: dict[str, Any]) -> Prog
         jumps=1 if jump else 0,
         jump_ms=jump,
     )
+
+
+def _offset_ms(offset: Seconds) -> int:
+    """Turn an offset into ms; a clock may be behind."""
+    seconds = offset.total_seconds() if isinstance(offset, timedelta) else offset
+    return to_ms(offset, "offsets") - to_ms(-seconds, "offsets")
 
 
 def _maker(work: WorkerFunction, offset: int, whole: bool) -> Callable[[str], Actor]:  # noqa: FBT001 - one private caller
@@ -144,9 +153,7 @@ def _all(promises: Promises) -> list[Promise]:
     return [] if promises is None else [promises] if callable(promises) else list(promises)
 
 
-def _failure(search: Search, program: Program) -> Failure:
-    found = search.best
-    assert found is not None
+def _failure(search: Search, program: Program, found: Found) -> Failure:
     steps = told(program, search.ground, search.watchdog, found.schedule)
     return Failure(found.broken.promise, found.broken.what, written(found.schedule), steps, found.forced)
 

@@ -22,7 +22,7 @@ from jobkit.errors import ExploreError
 from jobkit.explore.actor import LocalActor, current
 from jobkit.explore.calls import Sleep
 
-_CHANCE: Any = random._inst  # type: ignore[attr-defined]  # noqa: SLF001 - the generator behind random.choice and all its kin
+_CHANCE: Any = random._inst  # noqa: SLF001 - the generator behind random.choice and all its kin
 
 
 def _instead(real: Callable[..., Any], act: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def disguise() -> Iterator[None]:
     kept = [(place, name, vars(place).get(name)) for place, name, _ in _PLACES]
     with _worn:
         try:
-            threading.Thread.start = no_thread  # type: ignore[method-assign]
+            threading.Thread.start = no_thread  # type: ignore[method-assign, assignment]
             for place, name, act in _PLACES:
                 setattr(place, name, _instead(getattr(place, name), act))
             yield

@@ -48,7 +48,7 @@ class Ground:
         else:
             require_ours(redis, "explore")
             if server_of(redis).kind == "fake":
-                raise ExploreError("explore makes a fake of its own: give it a real server that jobkit started, or none")
+                raise ExploreError("explore has a fake of its own: give a real server that jobkit started, or none")
         self.client = redis
         """Commands of this client are nobody's step: for the set-up, and for promises."""
         self.live = self._clock is None
@@ -165,8 +165,9 @@ class _Connection:
     """One connection of one worker, as the server sees it."""
 
     def __init__(self, pool: ConnectionPool) -> None:
-        self._wire: Any = pool.make_connection()
-        self._wire.connect()
+        wire: Any = pool.make_connection()
+        wire.connect()
+        self._wire = wire
         self.like_new, self.watched = True, NOTHING
 
     def run(self, args: Args) -> Any:

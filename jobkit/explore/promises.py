@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from jobkit.connect.client import Client
 from jobkit.explore.world import World
@@ -63,8 +64,9 @@ class nothing_lost:  # noqa: N801 - it reads as a function: finally_=nothing_los
         return None
 
 
-def _members(redis: Client, key: str) -> list[str]:
+def _members(redis: Any, key: str) -> list[str]:
     kind = redis.type(key)
+    found: list[bytes] = []
     if kind == b"stream":
         found = [value for _, fields in redis.xrange(key) for value in fields.values()]
     elif kind == b"list":
@@ -73,6 +75,4 @@ def _members(redis: Client, key: str) -> list[str]:
         found = redis.zrange(key, 0, -1)
     elif kind == b"set":
         found = list(redis.smembers(key))
-    else:
-        found = []
     return [member.decode("utf-8", "replace") for member in found]

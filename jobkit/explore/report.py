@@ -49,7 +49,14 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data."""
         failure = asdict(self.failure) if self.failure else None
-        return {"holds": bool(self), "verdict": self.verdict, "failure": failure, "broken": self.broken, "coverage": asdict(self.coverage)}
+        coverage = asdict(self.coverage)
+        return {
+            "holds": bool(self),
+            "verdict": self.verdict,
+            "failure": failure,
+            "broken": self.broken,
+            "coverage": coverage,
+        }
 
     def __str__(self) -> str:
         return timeline_text(self.failure) if self.failure else self.verdict

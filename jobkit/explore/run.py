@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from jobkit.connect.client import Client
 from jobkit.errors import ExploreError
-from jobkit.explore.calls import LOST, Actor, Answer, Args, Call, Effect, Ended, Replies, Request, Sleep
+from jobkit.explore.calls import LOST, Actor, Answer, Call, Effect, Ended, Replies, Request, Sleep
 from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, Unblocked, unblocked
+from jobkit.explore.events import Did, Event, asked
 from jobkit.explore.ground import Ground
 from jobkit.explore.order import Order
-from jobkit.explore.spelling import words
 from jobkit.explore.schedule import JUMP, Choice
 from jobkit.explore.watchdog import Endless, Watchdog
 from jobkit.explore.world import Done, World
@@ -50,29 +49,6 @@ class _Turn:
     keys: frozenset[bytes] = frozenset()
     """What it waits for, in a blocking command."""
     over: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What happened in a step, as it was."""
-
-    choice: Choice
-    request: Request | None
-    replies: tuple[Any, ...] = ()
-    waits: bool = False
-    ms: int = 0
-    at: int = 0
-
-
-class Did(NamedTuple):
-    """A choice, and what was asked for there."""
-
-    choice: Choice
-    asked: Hashable
-
-    def __str__(self) -> str:
-        commands = self.asked if isinstance(self.asked, tuple) else ()
-        return f"{self.choice}: {'; '.join(map(words, commands)) or self.asked}"
 
 
 class Run:
@@ -136,7 +112,7 @@ class Run:
             )
         self.taken += 1
         turn = self._turns.get(choice.worker)
-        self.did = Did(choice, _asked(turn.request if turn else None))
+        self.did = Did(choice, asked(turn.request if turn else None))
         if choice == JUMP:
             self._left["+"] -= 1
             self._pass(self._program.jump_ms, JUMP)
@@ -157,33 +133,40 @@ class Run:
 
     def _step(self, choice: Choice) -> None:
         name, turn = choice.worker, self._turns[choice.worker]
-        request, answer, replies, seen, waits = turn.request, None, (), NOTHING, False
+        request, answer, replies, seen = turn.request, None, (), NOTHING
         if isinstance(request, Effect):
             self.world.effects.append(Done(name, request.text))
             seen = _OUTSIDE
         elif isinstance(request, Call):
-            wait = unblocked(request.commands[0]) if len(request.commands) == 1 else None
-            if wait is None:
-                replies, seen = self._ground.run(name, request)
-            else:
-                found, seen = self._try(name, request, wait)
-                timeout = turn.until is not None and self._ground.now() >= turn.until
-                waits = found is None and not timeout
-                replies = (found,)
+            tried, seen = self._call(name, request, turn)
+            if tried is None:
+                self.order.add(name, ("waits", asked(request)), seen)
+                self._note(choice, request, waits=True)
+                return
+            replies = tried
             answer = LOST if choice.what == "?" else Replies(replies)
-            if not waits:
-                self._wake(seen)
-            elif wait is not None:
+        self.order.add(name, (choice.what, asked(request)), seen)
+        self._note(choice, request, replies)
+        if choice.what == "?":
+            self.world.losses.append(name)
+        self._go(name, answer)
+
+    def _call(self, name: str, call: Call, turn: _Turn) -> tuple[tuple[Any, ...] | None, Footprint]:
+        """Run a call; None for its replies: it blocks."""
+        wait = unblocked(call.commands[0]) if len(call.commands) == 1 else None
+        if wait is None:
+            replies, seen = self._ground.run(name, call)
+        else:
+            found, seen = self._try(name, call, wait)
+            now = self._ground.now()
+            if found is None and (turn.until is None or turn.until > now):
                 turn.ready, turn.keys = False, wait.keys
                 if turn.until is None and wait.timeout_ms is not None:
-                    turn.until = self._ground.now() + wait.timeout_ms
-        self.order.add(name, (choice.what, _asked(request), waits), seen)
-        self._note(choice, request, replies, waits=waits)
-        if not waits:
-            if choice.what == "?":
-                self.world.losses.append(name)
-            turn.until, turn.keys = None, frozenset()
-            self._go(name, answer)
+                    turn.until = now + wait.timeout_ms
+                return None, seen
+            replies = (found,)
+        self._wake(seen)
+        return replies, seen
 
     def _try(self, name: str, call: Call, wait: Unblocked) -> tuple[Any, Footprint]:
         """Try a blocking command without blocking."""
@@ -244,7 +227,7 @@ class Run:
             if not (isinstance(request, Call) and self._ground.is_silent(request)):
                 break
             answer = Replies(self._ground.run(name, request)[0])
-        turn.request = request
+        turn.request, turn.until, turn.keys = request, None, frozenset()
         if isinstance(request, Sleep):
             turn.until = self._ground.now() + request.ms
             turn.ready = request.ms == 0
@@ -254,7 +237,9 @@ class Run:
 
     def _end(self, name: str, ended: Ended) -> None:
         if isinstance(ended.error, Endless):
-            raise ExploreError(f"worker {name} ran for {self._watchdog.patience:g} s without a command: an endless loop?")
+            raise ExploreError(
+                f"worker {name} ran for {self._watchdog.patience:g} s without a command: an endless loop?"
+            )
         if isinstance(ended.error, (ExploreError, KeyboardInterrupt)):
             raise ended.error
         if ended.kind:
@@ -264,16 +249,3 @@ class Run:
 
     def _note(self, choice: Choice, request: Request | None, replies: tuple[Any, ...] = (), **more: Any) -> None:
         self.events.append(Event(choice, request, replies, at=self._ground.now() - self._start, **more))
-
-
-def _asked(request: Request | None) -> Hashable:
-    """What a step asks for, in a form that is the same each time: a script is its sha1."""
-    if isinstance(request, Call):
-        return tuple([_by_sha(args) for args in request.commands])
-    return request.text if isinstance(request, Effect) else request.ms if isinstance(request, Sleep) else ""
-
-
-def _by_sha(args: Args) -> Args:
-    if args[0].upper() != b"EVAL":
-        return args
-    return (b"EVALSHA", hashlib.sha1(args[1], usedforsecurity=False).hexdigest().encode(), *args[2:])

@@ -1,9 +1,9 @@
 """What can happen next, and how a schedule is written down: `ABB?A!+`.
 
-    A    the next step of worker A
-    A?   the same, and its reply is lost
-    A!   A dies before its next step
-    +    time jumps
+A    the next step of worker A
+A?   the same, and its reply is lost
+A!   A dies before its next step
++    time jumps
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def read(schedule: str) -> list[Choice]:
     while at < len(schedule.rstrip()):
         found = _CHOICE.match(schedule, at)
         if found is None:
-            raise ExploreError(f"a schedule is made of A, A?, A! and +, and {schedule!r} has {schedule[at:at + 5]!r} at {at}")
+            raise ExploreError(
+                f"a schedule is made of A, A?, A! and +; this one goes on with {schedule[at : at + 9]!r}"
+            )
         worker, what, jump = found.groups()
         choices.append(JUMP if jump else Choice(worker, what or ""))
         at = found.end()

@@ -13,8 +13,9 @@ from random import Random
 from typing import NamedTuple
 
 from jobkit.errors import ExploreError
+from jobkit.explore.events import Did
 from jobkit.explore.ground import Ground
-from jobkit.explore.run import Did, Program, Run
+from jobkit.explore.run import Program, Run
 from jobkit.explore.schedule import Choice
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Broken, Judge

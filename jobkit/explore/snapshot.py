@@ -8,8 +8,9 @@ from jobkit.connect.client import Client
 from jobkit.explore.trace import Change
 
 
-def snapshot(redis: Client) -> dict[str, str]:
+def snapshot(client: Client) -> dict[str, str]:
     """Return each key and what it holds: a string as it is, [list], {set}, {field=value}, {member: score}."""
+    redis: Any = client  # its types leave open whether replies are decoded
     return {_text(key): _value(redis, key) for key in sorted(redis.scan_iter(count=1000))}
 
 
@@ -21,7 +22,7 @@ def changes(before: dict[str, str], after: dict[str, str]) -> tuple[Change, ...]
     )
 
 
-def _value(redis: Client, key: bytes) -> str:
+def _value(redis: Any, key: bytes) -> str:
     kind = redis.type(key)
     read: dict[bytes, Any] = {
         b"string": lambda: _text(redis.get(key)),
@@ -34,7 +35,7 @@ def _value(redis: Client, key: bytes) -> str:
     return str(read[kind]()) if kind in read else f"a {_text(kind)}"
 
 
-def _stream(redis: Client, key: bytes) -> str:
+def _stream(redis: Any, key: bytes) -> str:
     entries = ", ".join(" ".join(map(_text, fields.values())) for _, fields in redis.xrange(key))
     pending = sum(group["pending"] for group in redis.xinfo_groups(key))
     return f"[{entries}]" + (f" {pending} pending" if pending else "")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobkit.explore.calls import Call, Effect
-from jobkit.explore.spelling import answer, words
+from jobkit.explore.events import Event
 from jobkit.explore.ground import Ground
-from jobkit.explore.run import Event, Program, Run
+from jobkit.explore.run import Program, Run
 from jobkit.explore.schedule import Choice
 from jobkit.explore.snapshot import changes, snapshot
-from jobkit.explore.trace import Kind, Step
+from jobkit.explore.spelling import answer, words
+from jobkit.explore.trace import Change, Kind, Step
 from jobkit.explore.watchdog import Watchdog
 
 
@@ -35,7 +36,7 @@ def told(program: Program, ground: Ground, watchdog: Watchdog, schedule: Sequenc
     return tuple(steps)
 
 
-def _step(event: Event, names: dict[str, str], changed: tuple) -> Step:  # type: ignore[type-arg]
+def _step(event: Event, names: dict[str, str], changed: tuple[Change, ...]) -> Step:
     request, worker = event.request, event.choice.worker
     text, reply, kind = "", "", Kind.COMMAND
     if isinstance(request, Call):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 
 class Kind(StrEnum):
@@ -68,7 +69,7 @@ class Failure:
     def switches(self) -> int:
         """How often the turn passes from one worker to another."""
         turns = [step.worker for step in self.steps if step.worker]
-        return sum(before != after for before, after in zip(turns, turns[1:], strict=False))
+        return sum(before != after for before, after in pairwise(turns))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class WireConnection(redis.Connection):
     """A connection of a worker under exploration; it has no socket."""
 
     def __init__(self, *, ask: Ask, numbers: Iterable[int], whole: bool, **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(**settings)  # type: ignore[no-untyped-call]
         self._ask, self._numbers, self._whole = ask, iter(numbers), whole
         self._number = next(self._numbers)
         self._replies: deque[Any] = deque()

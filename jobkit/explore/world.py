@@ -89,7 +89,7 @@ class Judge:
             if not after_loss and not isinstance(ended.error, self._may_raise):
                 return Broken("no worker fails", f"{name} raised {ended.kind}: {ended.text}"[:200])
         if world.waiting and not world.crashed:
-            return Broken("nobody waits for ever", f"{', '.join(world.waiting)} still waits, and nobody is left to wake it")
+            return Broken("nobody waits for ever", f"{', '.join(world.waiting)} waits, and nobody is left to write")
         for promise in self._finally:
             broken = _asked(promise, world)
             if broken:
