@@ -2,15 +2,15 @@
 
 A worker process imports a module (`shop:worker`), so its handlers stand in a file: a function from
 a cell can't travel. The processes are children that end with their parent, however it ends: each
-reads its standard input, a pipe whose other end only the parent holds. They are a process group of
-their own, so that a notebook's stop button (SIGINT to its whole group) does not reach them.
+reads its standard input, a pipe whose other end only the parent holds; so does one more, which then
+removes their files. They are process groups of their own, so that a notebook's stop button (SIGINT
+to its whole group) does not reach them.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +25,9 @@ from jobkit import journal
 from jobkit.clock import Clock
 from jobkit.connect import Client, address_for_others
 from jobkit.errors import JobkitError, ServerUnavailable
+
+REMOVER = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
+"""The program that removes a crew's folder when its owner is gone, even by SIGKILL, whoever of the crew is left."""
 
 
 class Crew:
@@ -42,8 +45,10 @@ class Crew:
         self.killed: list[tuple[int, str]] = []
         """(ms since the epoch, name) of each kill."""
         self._folder, self._clock, self._started = folder or Path.cwd(), Clock(), 0
-        self._files = Path(tempfile.mkdtemp(prefix="jobkit-crew-"))
         self._env = {**os.environ, "JOBKIT_REDIS": address_for_others(redis)}
+        self._files = Path(tempfile.mkdtemp(prefix="jobkit-crew-"))
+        remover = [sys.executable, "-I", "-S", "-c", REMOVER, str(self._files)]  # without the kit: quick
+        self._remover = subprocess.Popen(remover, stdin=subprocess.PIPE, process_group=0)  # noqa: S603 - this very Python
         _crews.add(self)
         for _ in range(workers):
             self.start()
@@ -126,7 +131,8 @@ class Crew:
     def close(self) -> None:
         """Stop all, and remove the journal and the logs."""
         self.stop()
-        shutil.rmtree(self._files, ignore_errors=True)
+        _close(self._remover)
+        self._remover.wait()
         _crews.discard(self)
 
     def __enter__(self) -> Self:

@@ -74,9 +74,9 @@ def test_what_a_process_said_last_when_it_ended_by_itself(queue):
         crew.wait(lambda: False, 20)
 
 
-def test_the_processes_are_gone_when_their_owner_is_killed(queue, eventually):
+def test_the_processes_and_their_files_are_gone_when_their_owner_is_killed(queue, eventually, tmp_path):
     owner = textwrap.dedent(f"""
-        import sys, time
+        import sys
         import jobkit as jk
         from jobkit.processes import Crew
         crew = Crew(jk.connect(), "shop:worker", 2, folder={str(HERE)!r})
@@ -84,14 +84,38 @@ def test_the_processes_are_gone_when_their_owner_is_killed(queue, eventually):
         print(*(p.pid for p in crew.running.values()), flush=True)
         sys.stdin.read()
     """)
-    env = {**os.environ, "JOBKIT_REDIS": "private"}
+    env = {**os.environ, "JOBKIT_REDIS": "private", "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         [sys.executable, "-c", owner], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
     ) as process:
         pids = [int(pid) for pid in process.stdout.readline().split()]
         assert len(pids) == 2
+        assert list(tmp_path.glob("jobkit-crew-*"))
         process.kill()
     eventually(lambda: not any(_alive(pid) for pid in pids), within=20)
+    eventually(lambda: not list(tmp_path.glob("jobkit-crew-*")), within=20)
+
+
+def test_the_files_go_though_nobody_of_the_crew_is_left(queue, eventually, tmp_path):
+    owner = textwrap.dedent(f"""
+        import os, signal
+        import jobkit as jk
+        from jobkit.processes import Crew
+        crew = Crew(jk.connect(), "shop:worker", 1, folder={str(HERE)!r})
+        crew.kill("w1")
+        os.kill(os.getpid(), signal.SIGKILL)
+    """)
+    env = {**os.environ, "JOBKIT_REDIS": "private", "TMPDIR": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", owner], env=env, check=False)
+    assert ran.returncode == -signal.SIGKILL
+    eventually(lambda: not list(tmp_path.iterdir()), within=20)
+
+
+def test_the_files_go_with_an_orderly_end(queue, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Crew(queue.redis, "shop:worker", 1, folder=HERE):
+        assert list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
 
 
 def _alive(pid):
