@@ -26,6 +26,7 @@ COMMANDS = {
     "stats": "Show how deep a queue is, and how late.",
     "dead": "List, show, requeue or purge dead letters.",
     "storm": "Simulate a retry storm: what jitter does, and what it costs.",
+    "explore": "Try every order of your workers' Redis commands, and show one that fails.",
     "chaos": "Kill workers, and the server, and count what is left.",
     "store": "Run the notebooks' sources anew and store them (for authors).",
 }
