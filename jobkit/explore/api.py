@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +21,7 @@ from jobkit.explore.telling import told
 from jobkit.explore.trace import Coverage, Failure
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Judge, Promise
+from jobkit.progress import bar
 
 Promises = Promise | Iterable[Promise] | None
 NAMES = "ABCDEFGH"
@@ -95,7 +96,7 @@ def explore(
         workers=len(workers),
         schedules=search.schedules,
         bound=completed,
-        complete=search.exhausted,
+        complete=search.complete,
         crashes=crashes,
         lost_replies=lost_replies,
         jumps=program.jumps,
@@ -164,18 +165,23 @@ def _searched(search: Search, bound: int | None, seed: int | None, schedule: str
         search.one(read(schedule))
         return 0
     if seed is not None:
-        search.randomly(search.limit, new_rng(seed))
+        _all_of(search.randomly(search.limit, new_rng(seed)))
         return 0
     top = SIMPLE if bound is None else bound
     for at in range(top + 1):
-        search.bounded(at)
-        if not search.exhausted:
+        _all_of(search.bounded(at))
+        if not search.complete:
             return at - 1
         if search.best is not None:
             return at
         if not search.cut:
             return None
     if bound is None:
-        search.bounded(None)
-        return None if search.exhausted else SIMPLE
+        _all_of(search.bounded(None))
+        return None if search.complete else SIMPLE
     return bound
+
+
+def _all_of(turns: Iterator[None]) -> None:
+    for _ in bar(turns, "schedules"):
+        pass

@@ -7,7 +7,7 @@ Schedules are run anew from the start each time: a server can't be wound back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
@@ -58,43 +58,44 @@ class Search:
     """How many schedules are run at most."""
     reduce: bool = True
     """Leave out schedules that differ only in the order of steps without a conflict."""
-    progress: Callable[[int], object] = lambda _schedules: None
     schedules: int = 0
     broken: int = 0
     longest: int = 0
     best: Found | None = None
     cut: bool = False
     """Whether the last bound left anything out."""
-    exhausted: bool = True
-    """Whether the limit of schedules left anything out."""
+    complete: bool = True
+    """False where the limit of schedules, or chance, left something out."""
     _path: list[_Fork] = field(default_factory=list)
     _seen: dict[Hashable, int] = field(default_factory=dict)
 
-    def bounded(self, bound: int | None) -> None:
-        """Run all schedules with at most `bound` forced events; None: all there are."""
+    def bounded(self, bound: int | None) -> Iterator[None]:
+        """Run all schedules with at most `bound` forced events, one per turn; None: all there are."""
         self.cut, self._path, self._seen = False, [], {}
         most = _NO_BOUND if bound is None else bound
         while True:
             self._run(lambda run: self._next(run, most))
+            yield
             while self._path and self._path[-1].at + 1 == len(self._path[-1].options):
                 self._path.pop()
             if not self._path:
                 return
             if self.schedules >= self.limit:
-                self.exhausted = False
+                self.complete = False
                 return
             self._path[-1].at += 1
             self._path[-1].did = None
 
-    def randomly(self, schedules: int, rng: Random) -> None:
-        """Run so many schedules, drawn at random."""
-        self.exhausted = False
+    def randomly(self, schedules: int, rng: Random) -> Iterator[None]:
+        """Run so many schedules, drawn at random, one per turn."""
+        self.complete = False
         for _ in range(schedules):
             self._run(lambda run: _drawn(run, rng))
+            yield
 
     def one(self, schedule: list[Choice]) -> None:
         """Run one schedule; where it ends, the rest follows without anything forced."""
-        self.exhausted = False
+        self.complete = False
         self._run(lambda run: _told(run, schedule))
 
     def _run(self, choose: Callable[[Run], tuple[Choice, int] | None]) -> None:
@@ -118,7 +119,6 @@ class Search:
                 self.best = min(self.best or found, found, key=lambda one: one[:2])
         finally:
             self.schedules += 1
-            self.progress(self.schedules)
             run.close()
 
     def _next(self, run: Run, most: int) -> tuple[Choice, int] | None:

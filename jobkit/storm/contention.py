@@ -21,7 +21,7 @@ import numpy as np
 
 from jobkit.backoff import Decorrelated, Exponential, Table, equal, full, none
 from jobkit.storm import given
-from jobkit.storm.progress import bar
+from jobkit.progress import bar
 
 MESSAGE_MS, SPREAD_MS = 10.0, 2.0
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jobkit.errors import ConfigError
-from jobkit.storm.progress import bar
+from jobkit.progress import bar
 
 BLOCK = 1 << 15
 """Jobs at a time: what a block needs stays in the processor's cache."""

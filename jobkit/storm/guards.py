@@ -15,7 +15,7 @@ import numpy as np
 from jobkit.errors import ConfigError
 from jobkit.storm import given
 from jobkit.storm.lindley import Calls, Server
-from jobkit.storm.progress import bar
+from jobkit.progress import bar
 
 
 class Budget:

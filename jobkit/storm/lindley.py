@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jobkit.storm.progress import bar
+from jobkit.progress import bar
 
 
 class Server(NamedTuple):

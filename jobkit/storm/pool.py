@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jobkit.storm.draw import ticked, waits
-from jobkit.storm.progress import bar
+from jobkit.progress import bar
 from jobkit.storm.window import Downstream
 
 

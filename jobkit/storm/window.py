@@ -23,7 +23,7 @@ import numpy as np
 from jobkit.clock import spoken
 from jobkit.errors import ConfigError
 from jobkit.storm.draw import BLOCK, blocks
-from jobkit.storm.progress import bar
+from jobkit.progress import bar
 
 _HALF = np.iinfo(np.int32).max // 2
 
