@@ -60,7 +60,7 @@ class Run:
         self.world = World(ground.client, program.given)
         if program.given is not None:
             program.given(ground.client)
-        self.order, self.events = Order(), list[Event]()
+        self.order, self.events = Order(), self.world.events
         self._start = ground.now()
         self._left = {"!": program.crashes, "?": program.lost_replies, "+": program.jumps}
         self._turns = {name: _Turn(make(name)) for name, make in program.workers}

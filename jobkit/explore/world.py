@@ -15,6 +15,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from jobkit.connect.client import Client
 from jobkit.explore.calls import Ended
+from jobkit.explore.events import Event
 
 
 class Done(NamedTuple):
@@ -32,6 +33,8 @@ class World:
         """A client whose commands are no steps: look at anything."""
         self.given = given
         """What `explore` got as `given`."""
+        self.events: list[Event] = []
+        """All steps so far: who, what was asked, and what the server answered, even if that was lost."""
         self.effects: list[Done] = []
         """All effects so far, in order."""
         self.answers: dict[str, Any] = {}
