@@ -69,5 +69,8 @@ from .errors import (
     WrongState as WrongState,
 )
 
-# Pictures
-from . import plot as plot
+# The simulator of retry storms, and the pictures
+from . import (
+    plot as plot,
+    storm as storm,
+)

@@ -15,7 +15,7 @@ import click
 
 from jobkit.cli.text import note, shown
 from jobkit.connect.choose import VARIABLE
-from jobkit.connect.given import _prefixes, connect_url, hidden, split_prefix, with_prefix
+from jobkit.connect.given import connect_url, hidden, prefixes, split_prefix, with_prefix
 from jobkit.connect.safety import server_of
 from jobkit.errors import ConfigError, ServerUnavailable
 from jobkit.logs import logger, show_log
@@ -90,7 +90,7 @@ def promise(url: str | None, prefix: str | None) -> None:
         return  # the module may name a Redis of its own
     where, chosen = meant(url, prefix)
     if chosen is None:
-        _prefixes[where] = ""
+        prefixes[where] = ""
     os.environ[VARIABLE] = where if chosen is None else with_prefix(where, chosen)
 
 

@@ -22,7 +22,8 @@ from jobkit.connect.servers import OLDEST
 from jobkit.errors import ConfigError, ServerUnavailable
 
 SCHEMES = ("redis", "rediss", "unix")
-_prefixes: dict[str, str] = {}
+prefixes: dict[str, str] = {}
+"""Address -> what its keys begin with where nobody says: random, unless a command has set it."""
 
 
 def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
@@ -36,7 +37,7 @@ def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
     settings = {**options(), **_parsed(address), "protocol": PROTOCOL}
     chosen = next((given for given in (in_url, prefix) if given is not None), None)
     if chosen is None:
-        chosen = _prefixes.setdefault(address, f"lab:{secrets.token_hex(3)}:")
+        chosen = prefixes.setdefault(address, f"lab:{secrets.token_hex(3)}:")
     try:
         client = make_client(QuietPool(**settings), ServerInfo("url", "", origin, ours=False), clock=Clock())
         check_client(client)

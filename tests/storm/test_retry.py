@@ -1,5 +1,7 @@
 """storm(): seeds, errors, results, and the pin to the queue."""
 
+import subprocess
+import sys
 from random import Random
 
 import numpy as np
@@ -148,3 +150,12 @@ def test_a_comparison_is_a_table():
     with pytest.raises(ConfigError, match="cannot be changed by jobs"):
         compare(table.storms, jobs=3)
     assert compare(table.storms).rows == table.rows
+
+
+def test_jk_storm_is_the_simulator_and_is_loaded_when_it_is_first_named():
+    code = (
+        "import sys, jobkit as jk; print('numpy' in sys.modules, 'storm' in dir(jk), "
+        "jk.storm.storm(jk.Table(5), 9).summary().total_calls, 'numpy' in sys.modules, 'redis' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "45", "True", "False"]
