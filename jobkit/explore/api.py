@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -25,8 +25,6 @@ from jobkit.progress import bar
 
 Promises = Promise | Iterable[Promise] | None
 NAMES = "ABCDEFGH"
-SIMPLE = 2
-"""Bounds up to this are tried one by one before all the rest at once: what fails, mostly fails there."""
 
 
 def explore(
@@ -88,14 +86,20 @@ def explore(
 
     try:
         with disguise(), search.watchdog.watch():
-            completed = _searched(search, bound, seed, schedule)
+            if schedule is not None:
+                search.one(read(schedule))
+            else:
+                for _ in bar(
+                    search.simplest_first(bound) if seed is None else search.randomly(new_rng(seed)), "schedules"
+                ):
+                    pass
             failure = _failure(search, program, search.best) if search.best else None
     finally:
         ground.close()
     coverage = Coverage(
         workers=len(workers),
         schedules=search.schedules,
-        bound=completed,
+        bound=search.completed,
         complete=search.complete,
         crashes=crashes,
         lost_replies=lost_replies,
@@ -157,31 +161,3 @@ def _all(promises: Promises) -> list[Promise]:
 def _failure(search: Search, program: Program, found: Found) -> Failure:
     steps = told(program, search.ground, search.watchdog, found.schedule)
     return Failure(found.broken.promise, found.broken.what, written(found.schedule), steps, found.forced)
-
-
-def _searched(search: Search, bound: int | None, seed: int | None, schedule: str | None) -> int | None:
-    """Search as asked; return the highest bound that was completed, None if that is every schedule there is."""
-    if schedule is not None:
-        search.one(read(schedule))
-        return 0
-    if seed is not None:
-        _all_of(search.randomly(search.limit, new_rng(seed)))
-        return 0
-    top = SIMPLE if bound is None else bound
-    for at in range(top + 1):
-        _all_of(search.bounded(at))
-        if not search.complete:
-            return at - 1
-        if search.best is not None:
-            return at
-        if not search.cut:
-            return None
-    if bound is None:
-        _all_of(search.bounded(None))
-        return None if search.complete else SIMPLE
-    return bound
-
-
-def _all_of(turns: Iterator[None]) -> None:
-    for _ in bar(turns, "schedules"):
-        pass

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobkit.connect.client import Client
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """The result of `explore`. Truthy where no promise broke."""
 
@@ -60,6 +60,8 @@ class Report:
 
     def __str__(self) -> str:
         return timeline_text(self.failure) if self.failure else self.verdict
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return timeline_html(self.failure, self.coverage)

@@ -7,6 +7,7 @@ Schedules are run anew from the start each time: a server can't be wound back.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from random import Random
@@ -21,6 +22,8 @@ from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Broken, Judge
 
 _NO_BOUND = 1 << 30
+_ONE_BY_ONE = 2
+"""Bounds up to this are tried one by one before all the rest at once: what fails, mostly fails there."""
 _UNLIKELY = 0.1
 """How often a random walk crashes a worker, loses a reply or lets time jump, where it may."""
 
@@ -64,10 +67,22 @@ class Search:
     best: Found | None = None
     cut: bool = False
     """Whether the last bound left anything out."""
+    completed: int | None = 0
+    """The highest bound that was completed; None: every schedule there is."""
     complete: bool = True
     """False where the limit of schedules, or chance, left something out."""
     _path: list[_Fork] = field(default_factory=list)
     _seen: dict[Hashable, int] = field(default_factory=dict)
+
+    def simplest_first(self, bound: int | None) -> Iterator[None]:
+        """Raise the bound until a promise breaks, all is seen, or `bound` is done (None: all there are)."""
+        for at in itertools.count():
+            yield from self.bounded(at if bound is not None or at <= _ONE_BY_ONE else None)
+            if not self.complete:
+                return
+            self.completed = at if self.cut else None
+            if self.best is not None or not self.cut or at == bound:
+                return
 
     def bounded(self, bound: int | None) -> Iterator[None]:
         """Run all schedules with at most `bound` forced events, one per turn; None: all there are."""
@@ -86,10 +101,10 @@ class Search:
             self._path[-1].at += 1
             self._path[-1].did = None
 
-    def randomly(self, schedules: int, rng: Random) -> Iterator[None]:
-        """Run so many schedules, drawn at random, one per turn."""
+    def randomly(self, rng: Random) -> Iterator[None]:
+        """Run as many schedules as the limit says, drawn at random, one per turn."""
         self.complete = False
-        for _ in range(schedules):
+        for _ in range(self.limit):
             self._run(lambda run: _drawn(run, rng))
             yield
 
