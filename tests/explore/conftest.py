@@ -1,0 +1,3 @@
+from support.real import real
+
+__all__ = ["real"]
