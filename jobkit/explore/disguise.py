@@ -39,6 +39,31 @@ def _sleep(worker: LocalActor, seconds: Seconds) -> None:
     worker.ask(Sleep(to_ms(seconds, "sleep")))
 
 
+_drawing: list[Callable[[], random.Random]] = []
+"""Whose chance the fake draws by, while it runs a command of a worker."""
+
+
+@contextlib.contextmanager
+def drawing_by(rng: Callable[[], random.Random]) -> Iterator[None]:
+    """Let the fake draw by `rng()`: what SPOP takes is the same each time, then."""
+    _drawing.append(rng)
+    try:
+        yield
+    finally:
+        _drawing.pop()
+
+
+def _draw(name: str) -> Callable[..., Any]:
+    real = getattr(random, name)
+
+    def draw(*args: Any) -> Any:
+        worker = current()
+        rng = worker.rng if worker else _drawing[-1]() if _drawing else None
+        return real(*args) if rng is None else getattr(rng, name)(*args)
+
+    return draw
+
+
 _PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
     (time, "time", lambda worker: worker.now / 1000),
     (time, "time_ns", lambda worker: worker.now * 1_000_000),
@@ -49,11 +74,8 @@ _PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
     (uuid, "uuid1", lambda worker, *_: uuid.UUID(int=worker.rng.getrandbits(128), version=1)),
     (os, "urandom", lambda worker, n: worker.rng.randbytes(n)),
     (random, "_urandom", lambda worker, n: worker.rng.randbytes(n)),
-    (random, "random", lambda worker: worker.rng.random()),
-    (random, "getrandbits", lambda worker, bits: worker.rng.getrandbits(bits)),
-    (_CHANCE, "random", lambda worker: worker.rng.random()),
-    (_CHANCE, "getrandbits", lambda worker, bits: worker.rng.getrandbits(bits)),
 )
+_DRAWS = [(place, name, _draw(name)) for place in (random, _CHANCE) for name in ("random", "getrandbits")]
 
 
 @contextlib.contextmanager
@@ -67,12 +89,14 @@ def disguise() -> Iterator[None]:
             raise ExploreError(f"worker {worker.name} starts a thread: nobody could order its steps")
         start(thread)
 
-    kept = [(place, name, vars(place).get(name)) for place, name, _ in _PLACES]
+    kept = [(place, name, vars(place).get(name)) for place, name, _ in [*_PLACES, *_DRAWS]]
     with _worn:
         try:
             threading.Thread.start = no_thread  # type: ignore[method-assign, assignment]
             for place, name, act in _PLACES:
                 setattr(place, name, _instead(getattr(place, name), act))
+            for place, name, draw in _DRAWS:
+                setattr(place, name, draw)
             yield
         finally:
             threading.Thread.start = start  # type: ignore[method-assign]

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from random import Random
 from typing import Any
 
 from redis import ConnectionPool
 from redis.exceptions import ResponseError
 
-from jobkit.clock import VirtualClock
+from jobkit.clock import VirtualClock, new_rng
 from jobkit.connect.client import Client, another_pool
 from jobkit.connect.fake import FakeRedis
 from jobkit.connect.safety import require_ours, server_of
 from jobkit.errors import ExploreError
 from jobkit.explore.calls import Args, Call
 from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, footprint
+from jobkit.explore.disguise import drawing_by
 
 _STATEFUL = frozenset({b"WATCH", b"MULTI", b"SELECT", b"CLIENT", b"HELLO", b"AUTH", b"SUBSCRIBE", b"PSUBSCRIBE"})
 """After these a connection is no longer like new; after the next ones it is again."""
 _RENEWING = frozenset({b"EXEC", b"DISCARD", b"UNWATCH"})
-_SCRIPTS = frozenset({b"EVAL", b"EVALSHA", b"SCRIPT"})
+_SCRIPTS = frozenset({b"EVAL", b"EVALSHA"})
+_LEARNED = frozenset({b"EVAL", b"SCRIPT"})
 
 
 class _Clock(VirtualClock):
@@ -56,6 +59,7 @@ class Ground:
         self._pool = another_pool(redis.connection_pool, max_connections=1 << 30)
         self._own = _Connection(self._pool)
         self._used: dict[tuple[str, int], _Connection] = {}
+        self._chance: dict[str, Random] = {}
         self._idle: list[_Connection] = []
         self._sources: dict[bytes, bytes] = {}
         self.names: dict[str, str] = {}
@@ -69,6 +73,7 @@ class Ground:
             else:
                 connection.close()
         self._used.clear()
+        self._chance.clear()
         self._own.run((b"FLUSHALL",))
         if self._clock is not None:
             self._clock.restart()
@@ -111,7 +116,8 @@ class Ground:
         if self._server is not None:
             self._server.calls = inner  # the fake notes here what a script calls
         try:
-            replies = tuple([connection.run(args) for args in call.commands])
+            with drawing_by(lambda: self._rng(worker)):
+                replies = tuple([connection.run(args) for args in call.commands])
         finally:
             if self._server is not None:
                 self._server.calls = None
@@ -121,6 +127,11 @@ class Ground:
         """Close a dead worker's connections, as its operating system would."""
         for key in [key for key in self._used if key[0] == worker]:
             self._used.pop(key).close()
+
+    def _rng(self, worker: str) -> Random:
+        if worker not in self._chance:
+            self._chance[worker] = new_rng(0)
+        return self._chance[worker]
 
     def _connection(self, worker: str, number: int) -> _Connection:
         connection = self._used.get((worker, number))
@@ -134,11 +145,12 @@ class Ground:
         block = len(commands) > 1 and commands[0] == (b"MULTI",)
         for args in commands[1:-1] if block else commands:
             name = args[0].upper()
-            if name in _SCRIPTS:
+            if name in _LEARNED:
                 self._learn(name, args)
-                seen |= EVERYTHING if self.live else NOTHING
-            else:
+            if name not in _SCRIPTS:
                 seen |= footprint(args)
+            elif self.live:
+                seen = EVERYTHING
             if name == b"WATCH":
                 connection.watched |= footprint(args)
             elif name == b"UNWATCH":

@@ -46,7 +46,7 @@ class _Turn:
     ready: bool = True
     until: int | None = None
     """When it gets ready by itself, ms; None: never."""
-    keys: frozenset[bytes] = frozenset()
+    wait: Unblocked | None = None
     """What it waits for, in a blocking command."""
     over: bool = False
 
@@ -153,14 +153,18 @@ class Run:
 
     def _call(self, name: str, call: Call, turn: _Turn) -> tuple[tuple[Any, ...] | None, Footprint]:
         """Run a call; None for its replies: it blocks."""
-        wait = unblocked(call.commands[0]) if len(call.commands) == 1 else None
+        wait = turn.wait
+        if wait is None and len(call.commands) == 1:
+            wait = unblocked(
+                call.commands[0], lambda args: self._ground.run(name, Call(call.connection, (args,)))[0][0]
+            )
         if wait is None:
             replies, seen = self._ground.run(name, call)
         else:
             found, seen = self._try(name, call, wait)
             now = self._ground.now()
             if found is None and (turn.until is None or turn.until > now):
-                turn.ready, turn.keys = False, wait.keys
+                turn.ready, turn.wait = False, wait
                 if turn.until is None and wait.timeout_ms is not None:
                     turn.until = now + wait.timeout_ms
                 return None, seen
@@ -173,8 +177,8 @@ class Run:
         seen = NOTHING
         for at, attempt in enumerate(wait.attempts):
             replies, touched = self._ground.run(name, Call(call.connection, (attempt,)))
-            seen |= touched
             found = wait.shape(at, replies[0])
+            seen |= touched if found is not None or attempt[0] == b"XREADGROUP" else Footprint(reads=touched.reads)
             if found is not None:
                 return found, seen
         return None, seen
@@ -182,7 +186,8 @@ class Run:
     def _wake(self, seen: Footprint) -> None:
         """Let those try again whose keys were written, and are there."""
         for turn in self._turns.values():
-            if turn.keys and (seen.everything or turn.keys & seen.writes) and self._ground.client.exists(*turn.keys):
+            keys = turn.wait.keys if turn.wait else frozenset[bytes]()
+            if keys and (seen.everything or keys & seen.writes) and self._ground.client.exists(*keys):
                 turn.ready = True
 
     def _crash(self, choice: Choice) -> None:
@@ -227,7 +232,7 @@ class Run:
             if not (isinstance(request, Call) and self._ground.is_silent(request)):
                 break
             answer = Replies(self._ground.run(name, request)[0])
-        turn.request, turn.until, turn.keys = request, None, frozenset()
+        turn.request, turn.until, turn.wait = request, None, None
         if isinstance(request, Sleep):
             turn.until = self._ground.now() + request.ms
             turn.ready = request.ms == 0
