@@ -78,7 +78,11 @@ class WireConnection(redis.Connection):
     def _send(self, commands: list[Args]) -> None:
         together = self._whole or (len(commands) > 2 and commands[0] == (b"MULTI",))
         for call in [commands] if together else [[command] for command in commands]:
-            answer = self._ask(Call(self._number, tuple(call)))
+            try:
+                answer = self._ask(Call(self._number, tuple(call)))
+            except BaseException:  # it dies here: the next schedule finds no reply that was not read
+                self.disconnect()
+                raise
             self._replies.extend([LOST] * len(call) if answer is LOST else answer.values)  # type: ignore[union-attr]
 
 
