@@ -60,3 +60,18 @@ class Counts:
     """Seconds until the next scheduled job is due."""
     totals: Mapping[str, int]
     """submitted, done, retried, dead, dropped, cancelled, recovered, released, requeued."""
+
+    @property
+    def lost(self) -> int:
+        """Jobs and dead letters that the totals know and no structure holds: `queue.repair()` looks for them.
+
+        A stream or a set was deleted, or evicted. At least so many: a job that was cancelled while
+        ready hides one until a claim skips it; and 0 if the totals are gone, too.
+        """
+        came, went = self._sum("submitted", "requeued"), self._sum("done", "cancelled", "dead")
+        live = came - went - self.scheduled - self.ready - self.running
+        letters = self._sum("dead") - self._sum("requeued", "dropped") - self.dead
+        return max(0, live) + max(0, letters)
+
+    def _sum(self, *names: str) -> int:
+        return sum(self.totals.get(name, 0) for name in names)

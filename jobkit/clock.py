@@ -33,8 +33,10 @@ def to_ms(value: Seconds, what: str = "delay", *, least: int = 0) -> int:
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not number or not float("-inf") < seconds <= TEN_YEARS:  # NaN is on neither side
-        bounds = f"between {least / 1000:g} and {TEN_YEARS} (ten years)"
-        raise DelayError(f"{what} must be a number of seconds {bounds}, got {value!r:.100}")
+        floor = f"from {least / 1000:g}" if least else f"(less than 0 means {'now' if what == 'delay' else 0})"
+        raise DelayError(
+            f"{what} must be a number of seconds {floor} up to {TEN_YEARS} (ten years), got {value!r:.100}"
+        )
     ms = round(max(0, seconds) * 1000)
     if ms < least:
         raise DelayError(f"{what} must be at least {least / 1000:g} s, got {value!r}")

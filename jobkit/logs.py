@@ -77,6 +77,11 @@ class Line(logging.Formatter):
         return "\n".join(map(plain, [f"{self.formatTime(record)}  {who:9}  {record.getMessage()}", *trace]))
 
 
+def counted(n: int, what: str) -> str:
+    """Say how many: 1 job, 2,000 jobs, 3 retries."""
+    return f"{n:,} {what if n == 1 else what[:-1] + 'ies' if what.endswith('y') else what + 's'}"
+
+
 def plain(text: str) -> str:
     """Escape what does not print (line ends, control and direction characters): the rest stays as it is."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jobkit.clock import spoken
 from jobkit.history import said
 from jobkit.job import Claim
+from jobkit.logs import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,14 @@ class Outcomes(list[Outcome]):
         super().__init__(runs)
         self.wait = wait
         """Seconds until the next job is due, where that is known."""
+        self.lost = 0
+        """After a `drain` that ran out of work: jobs that no structure holds any more."""
 
     def __repr__(self) -> str:
-        if self:
-            return "\n".join(map(str, self))
-        return "nothing is due" + ("" if self.wait is None else f"; the next job is, in {spoken(self.wait * 1000)}")
+        lines = [str(run) for run in self]
+        if not lines:
+            after = "" if self.wait is None else f"; the next job is, in {spoken(self.wait * 1000)}"
+            lines = [f"nothing is due{after}"]
+        if self.lost:
+            lines.append(f"{counted(self.lost, 'job')} without a place in Redis: queue.repair() looks for such")
+        return "\n".join(lines)

@@ -109,6 +109,7 @@ class Queue:
     ) -> Submitted:
         """Submit a job: to be run by the handler of `task`, in `delay` seconds or `at` an aware datetime.
 
+        What is not in the future (0, a negative delay, a moment that has passed) means now.
         `args` are the handler's keyword arguments (kept as JSON), or bytes. An `id` of your own
         makes the job unique: while its record lives, a second submit changes nothing and says in
         which state the first one is. Raises JobError or DelayError before anything is written.
@@ -283,10 +284,11 @@ class Queue:
         return deadletters.page(self.redis, self.keys, _limit(limit), whole(offset, "offset", 0, 10**9))
 
     def requeue(self, *ids: str, over: Seconds = 0) -> dict[str, str]:
-        """Give dead letters another life, spread evenly over `over` seconds; without ids, all of them.
+        """Give dead letters another life, spread evenly over `over` seconds. Without any id: ALL of them.
 
-        Payload and history stay, attempts start anew. Returns an answer per id: 'requeued', the
-        state of a job that is not dead, or 'missing'.
+        So look first whether a list of ids that you unpack is empty. Payload and history stay,
+        attempts start anew. Returns an answer per id: 'requeued', the state of a job that is not
+        dead, or 'missing'.
         """
         wanted = [check_id(id) for id in ids] or deadletters.ids(self.redis, self.keys)
         step = to_ms(over, "over") / max(1, len(wanted))
@@ -300,7 +302,10 @@ class Queue:
         return answers
 
     def purge(self, *ids: str, older_than: Seconds | None = None) -> int:
-        """Drop dead letters for good: the named, those older than `older_than` seconds, or all; returns how many."""
+        """Drop dead letters for good: the named, or those older than `older_than` seconds; returns how many.
+
+        Without either: ALL of them. So look first whether a list of ids that you unpack is empty.
+        """
         keep, age_ms = (0, 0) if older_than is None else (10**9, to_ms(older_than, "older_than"))
         wanted = [check_id(id) for id in ids]
         dropped: int = 0
@@ -320,7 +325,7 @@ class Queue:
         self._scripts.call(self.redis, "tidy", idle_ms=idle_ms, limit=CHUNK)
 
     def repair(self) -> list[str]:
-        """Find jobs that no structure holds (a stream was deleted, or evicted) and put them back.
+        """Find jobs that no structure holds (a stream was deleted, or evicted: `counts().lost`) and put them back.
 
         They are ready again, or scheduled if their time is still to come; one at its last attempt
         is buried, as `recover` would; a lost dead letter is listed again. Reads every record by

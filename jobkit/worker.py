@@ -107,8 +107,10 @@ class Worker:
     def drain(self, most: int = 100_000) -> Outcomes:
         """Step until nothing is left, moving the clock to each next due time; `most` runs at most.
 
-        A job that some other worker holds is waited for, until its lease is over. Raises
-        ConfigError where time cannot be moved.
+        A job that some other worker holds is waited for, until its lease is over. One that no
+        structure of the queue holds, since a stream was deleted or evicted, is not found: the
+        outcomes say how many are `lost`, and `queue.repair()` puts them back. Raises ConfigError
+        where time cannot be moved.
         """
         clock = self.queue.clock
         if not clock.can_advance:
@@ -124,6 +126,7 @@ class Worker:
                 continue
             counts = self.queue.counts()
             if self.scheduler is None or (counts.wait is None and not counts.running):
+                all_runs.lost = counts.lost
                 break
             clock.advance(self.queue.lease_ms / 1000 if counts.wait is None else counts.wait)
         return all_runs

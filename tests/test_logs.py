@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import jobkit as jk
 from jobkit.cli import notebooks
-from jobkit.logs import Line, plain, show_log
+from jobkit.logs import Line, counted, plain, show_log
 
 LINE = re.compile(r"^\d\d:\d\d:\d\d\.\d{3}  (\S+) +(.*)$")
 
@@ -141,3 +141,8 @@ def test_in_a_notebook_it_is_no_red_box(tmp_path, monkeypatch):
         "w1",
         "nobody: UnknownTask: w1 has no task 'nobody', attempt 1, dead (a)",
     )
+
+
+def test_how_many():
+    assert [counted(n, "job") for n in (0, 1, 2, 2000)] == ["0 jobs", "1 job", "2 jobs", "2,000 jobs"]
+    assert [counted(n, "retry") for n in (1, 2)] == ["1 retry", "2 retries"]

@@ -15,7 +15,7 @@ import click
 
 from jobkit.cli.text import note, shown
 from jobkit.connect.choose import VARIABLE
-from jobkit.connect.given import connect_url, hidden, prefixes, split_prefix, with_prefix
+from jobkit.connect.given import connect_url, hidden, prefixes, repeated, split_prefix, with_prefix
 from jobkit.connect.safety import server_of
 from jobkit.errors import ConfigError, ServerUnavailable
 from jobkit.logs import logger, show_log
@@ -72,8 +72,9 @@ def meant(url: str | None, prefix: str | None) -> tuple[str, str | None]:
         known = "://" in given and urlsplit(given).scheme
     except ValueError:
         known = False
-    if not known:  # not shown: it may be all but a URL, with a password in it
-        raise ConfigError("that is not a URL: give one such as redis://localhost:6379/0")
+    if not known:
+        said = f"{VARIABLE} is" if url is None else "got"
+        raise ConfigError(f"that is not a URL: give one such as redis://localhost:6379/0; {said} {repeated(given)}")
     where, in_url = split_prefix(given)
     if url is not None and None not in {prefix, in_url} and prefix != in_url:
         raise ConfigError(f"two prefixes: --prefix {prefix} and ?prefix={in_url} in the URL; give one")

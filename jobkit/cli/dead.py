@@ -15,7 +15,7 @@ from jobkit.cli.show import as_record, as_text
 from jobkit.cli.text import moment, note, shown, table
 from jobkit.clock import spoken, to_ms
 from jobkit.errors import ConfigError, UnknownJob
-from jobkit.logs import plain
+from jobkit.logs import counted, plain
 
 KEEP = {"history_max": 1000}
 """A requeue shortens a history to what its queue keeps; how much that is, only the application knows."""
@@ -111,7 +111,7 @@ def requeue(
             return
         answers = q.requeue(*dict.fromkeys(ids), over=seconds)
     moved = sum(answer == "requeued" for answer in answers.values())
-    click.echo(f"{letters(moved)} requeued" + (f", over {spoken(seconds * 1000)}" if seconds else ""))
+    click.echo(f"{counted(moved, 'dead letter')} requeued" + (f", over {spoken(seconds * 1000)}" if seconds else ""))
     refuse("requeued", {id: answer for id, answer in answers.items() if answer != "requeued"})
 
 
@@ -136,7 +136,7 @@ def purge(
         there = q.redis.zmscore(q.keys.dead, named) if named else []
         unknown = {id: "no dead letter" for id, score in zip(named, there, strict=True) if score is None}
         dropped = q.purge(*named, older_than=age)
-    click.echo(f"{letters(dropped)} dropped")
+    click.echo(f"{counted(dropped, 'dead letter')} dropped")
     refuse("dropped", unknown)
 
 
@@ -147,11 +147,6 @@ def one_of(given: Mapping[str, bool]) -> None:
         raise click.UsageError(f"which dead letters? Give one of {', '.join(given)}; got {said}")
 
 
-def letters(n: int) -> str:
-    """So many dead letters."""
-    return "1 dead letter" if n == 1 else f"{n:,} dead letters"
-
-
 def agreed(question: str, total: int, yes: bool) -> bool:
     """Ask before something is done to all. Raises ConfigError where nobody can answer; a no is exit status 1."""
     if not total:
@@ -159,7 +154,7 @@ def agreed(question: str, total: int, yes: bool) -> bool:
         return False
     if yes:
         return True
-    click.echo(f"{question.format(letters(total))} [y/N] ", nl=False, err=True)
+    click.echo(f"{question.format(counted(total, 'dead letter'))} [y/N] ", nl=False, err=True)
     answer = sys.stdin.readline() if sys.stdin else ""
     if not answer:
         click.echo(err=True)

@@ -14,7 +14,7 @@ import click
 
 from jobkit.connect.choose import VARIABLE, choose
 from jobkit.connect.client import Client
-from jobkit.connect.given import hidden
+from jobkit.connect.given import hidden, repeated
 from jobkit.connect.servers import WHEELS, find_servers
 from jobkit.errors import JobkitError
 
@@ -115,7 +115,7 @@ def _shown(value: str | None) -> str | None:
     """A variable's value without its secrets; None if it is not set."""
     if value is None or value.partition("?")[0] in {"", "fake", "private"}:
         return value
-    return hidden(value) if "://" in value else "set, and no URL"
+    return hidden(value) if "://" in value else repeated(value)
 
 
 def _try_connect(report: Report) -> None:

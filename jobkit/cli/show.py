@@ -11,7 +11,7 @@ from jobkit.cli.text import moment, shown
 from jobkit.clock import spoken
 from jobkit.history import Event
 from jobkit.job import Job
-from jobkit.logs import plain
+from jobkit.logs import counted, plain
 
 TEXT_CHARS = 2000
 HEX_BYTES = 240
@@ -58,7 +58,7 @@ def summary(payload: bytes) -> str:
     if not payload:
         return "none"
     text = text_of(payload)
-    size = "1 byte" if len(payload) == 1 else f"{len(payload):,} bytes"
+    size = counted(len(payload), "byte")
     if text is None:
         return f"{size}, binary, in hex" + (f", the first {HEX_BYTES}" if len(payload) > HEX_BYTES else "")
     return size + (f", the first {TEXT_CHARS:,} characters" if len(text) > TEXT_CHARS else "")

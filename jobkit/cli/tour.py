@@ -12,6 +12,7 @@ import click
 from jobkit.cli import notebooks
 from jobkit.cli.notebooks import Outcome
 from jobkit.connect import connect
+from jobkit.logs import counted
 
 
 @click.command
@@ -39,8 +40,8 @@ def command(names: tuple[str, ...], to: Path, timeout: int, as_json: bool, folde
         click.echo(json.dumps({"ok": not failed, "redis": str(server), "notebooks": found}, indent=1))
     cells, seconds = sum(o.executed for o in outcomes.values()), sum(o.seconds for o in outcomes.values())
     verdict = f"{len(failed)} failed: {', '.join(failed)}" if failed else "all ran to their end"
-    many = "1 notebook" if len(outcomes) == 1 else f"{len(outcomes)} notebooks"
-    click.echo(f"{many}, {cells} cells, {seconds:.1f} s: {verdict}. Copies: {to}/", err=as_json)
+    many = f"{counted(len(outcomes), 'notebook')}, {counted(cells, 'cell')}"
+    click.echo(f"{many}, {seconds:.1f} s: {verdict}. Copies: {to}/", err=as_json)
     if failed:
         raise SystemExit(1)
 

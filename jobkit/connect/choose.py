@@ -36,7 +36,7 @@ def connect(url: str | None = None, *, clock: Clock | None = None, prefix: str |
     client, reason = choose(url, clock=clock, prefix=prefix)
     line = f"jobkit: {client.server}, {reason}"
     if client.server.kind == "url":
-        line += f"; its keys begin with {client.prefix!r}"
+        line += f"; its keys begin with {client.prefix!r}" if client.prefix else "; its keys have no prefix"
     if line not in _said:  # once per process
         _said.add(line)
         in_notebook = "ipykernel.kernelapp" in sys.modules  # a program that starts kernels has the rest of it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import secrets
 import warnings
@@ -26,6 +27,10 @@ prefixes: dict[str, str] = {}
 """Address -> what its keys begin with where nobody says: random, unless a command has set it."""
 
 
+MEANT = ("fake", "private", "redis", "rediss", "valkey", "unix", "local", "localhost", "server", "url")
+"""What somebody may have meant who gives a word in place of a URL."""
+
+
 def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
     """Connect to a server that the kit did not start, and make sure that it can be used.
 
@@ -34,7 +39,7 @@ def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
     server that cannot work, ServerUnavailable where nothing answers; no message holds credentials.
     """
     address, in_url = split_prefix(url)
-    settings = {**options(), **_parsed(address), "protocol": PROTOCOL}
+    settings = {**options(), **_parsed(address, origin), "protocol": PROTOCOL}
     chosen = next((given for given in (in_url, prefix) if given is not None), None)
     if chosen is None:
         chosen = prefixes.setdefault(address, f"lab:{secrets.token_hex(3)}:")
@@ -104,14 +109,21 @@ def hidden(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{parts.path}"
 
 
-def _parsed(url: str) -> dict[str, Any]:
+def repeated(text: str) -> str:
+    """Repeat what stands in place of a URL, if it looks like a typo or like host:port: else it may be a password."""
+    typo = difflib.get_close_matches(text.lower(), MEANT) or re.fullmatch(r"[\w-]+(\.[\w-]+)*:6\d{3}", text, re.ASCII)
+    return repr(text) if typo else "something else (it may hold a password, so it is not shown)"
+
+
+def _parsed(url: str, origin: str) -> dict[str, Any]:
     scheme = url.partition("://")[0] if "://" in url else ""
+    scheme = scheme if re.fullmatch(r"[\w+.-]*", scheme, re.ASCII) else ""  # a login may stand before it
     if "cluster" in scheme or "sentinel" in scheme:
         raise ConfigError(f"{scheme}:// is not supported yet: give the URL of a single server")
     if scheme not in SCHEMES:
         raise ConfigError(
             "which Redis? A URL that begins with redis://, rediss:// or unix://, or the word fake or private; "
-            f"got {scheme + '://' if scheme else 'something else'}"
+            f"{'got' if origin == 'URL' else f'{origin} is'} {f'{scheme}://...' if scheme else repeated(url)}"
         )
     try:
         return dict(parse_url(url))  # type: ignore[no-untyped-call]

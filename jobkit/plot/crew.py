@@ -8,6 +8,7 @@ from dataclasses import replace
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from jobkit.logs import counted
 from jobkit.plot.picture import Picture, Row, picture
 from jobkit.plot.shift import Run, Shift, Watched
 from jobkit.plot.style import BLUE, GREEN, GREY, INK, PAPER, PURPLE, SMALL, TEXT, VERMILION, WIDTH, sheet
@@ -156,14 +157,13 @@ def _moments(runs: Sequence[Run]) -> list[int]:
 def _caption(shift: Shift) -> str:
     runs, killed = shift.runs(), shift.killed
     if not killed:
-        return f"{_many(len(shift.workers()), 'worker')}, and who ran what when."
+        return f"{counted(len(shift.workers()), 'worker')}, and who ran what when."
     saved = [(before, after) for before, after in _handed_over(runs) if before.cut]
     if len(killed) == len(saved) == 1:
         before, after = saved[0]
         return f"{before.worker} is killed while it runs {before.job}; {after.worker} runs {before.job} again."
-    return (
-        f"{_many(len(killed), 'worker')} killed, {_many(len(saved), 'job')} run again by another (dotted green bars)."
-    )
+    again = f"{counted(len(saved), 'job')} run again by another (dotted green bars)"
+    return f"{counted(len(killed), 'worker')} killed, {again}."
 
 
 def _told(shift: Shift) -> str:
@@ -171,8 +171,8 @@ def _told(shift: Shift) -> str:
     if not runs:
         return "No handler has begun."
     took, jobs = max(_moments(runs)) / 1000, dict.fromkeys(run.job for run in runs)
-    who, what = _many(len(shift.workers()), "worker"), _many(len(jobs), "job")
-    parts = [f"{who} ran {what} in {_many(len(runs), 'run')}, within {took:.1f} s."]
+    who, what = counted(len(shift.workers()), "worker"), counted(len(jobs), "job")
+    parts = [f"{who} ran {what} in {counted(len(runs), 'run')}, within {took:.1f} s."]
     parts += [_told_kill(at - shift.begin, name, runs) for at, name in shift.killed[:TOLD]]
     if len(shift.killed) > TOLD:
         parts.append(f"And {len(shift.killed) - TOLD} more were killed.")
@@ -210,7 +210,3 @@ def _table(shift: Shift) -> list[Row]:
         end = "-" if run.end is None else f"{run.end / 1000:.1f} s"
         rows.append((run.worker, run.job, run.attempt, f"{run.start / 1000:.1f} s", end, how))
     return rows
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"

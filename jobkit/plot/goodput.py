@@ -8,6 +8,7 @@ import numpy as np
 
 from jobkit.clock import Seconds
 from jobkit.errors import ConfigError
+from jobkit.logs import counted
 from jobkit.plot.picture import Picture, Row, picture
 from jobkit.plot.style import BLACK, GREY, INK, LINE, SERIES, SMALL, TEXT, sheet
 from jobkit.storm import Contention, Outage
@@ -72,14 +73,14 @@ def contention(sweep: Mapping[str, Sequence[Contention]], *, caption: str | None
     found = {name: {n: f"{time:,.0f} / {calls:,.0f}" for n, time, calls in points} for name, points in means.items()}
     rows += [(n, *(found[name].get(n, "-") for name in means)) for n in clients]
     told = "; ".join(
-        f"{name}: {points[-1][1]:,.0f} ms and {points[-1][2]:,.0f} writes with {points[-1][0]} clients"
+        f"{name}: {points[-1][1]:,.0f} ms and {points[-1][2]:,.0f} writes with {counted(points[-1][0], 'client')}"
         for name, points in means.items()
     )
     runs = int(np.median([len(one.calls) for many in sweep.values() for one in many]))
     return picture(
         figure,
         caption=caption or "Many clients want to write one row: how long it takes, and how many writes it costs.",
-        twin=f"Means of {runs} runs. {told}.",
+        twin=f"Means of {counted(runs, 'run')}. {told}.",
         rows=rows,
     )
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from jobkit.backoff import Backoff
 from jobkit.clock import Seconds, new_rng, spoken, to_ms
 from jobkit.errors import ConfigError
+from jobkit.logs import counted
 from jobkit.plot.picture import Picture, Row, picture
 from jobkit.plot.style import GREY, INK, LINE, PAPER, SERIES, SMALL, TEXT, sheet, ticks
 from jobkit.plot.timescale import STEPS, Timescale, even_step, round_words
@@ -117,7 +118,8 @@ def distribution(
     return picture(
         figure,
         caption=caption
-        or f"{n:,} jobs that failed together, after attempt {attempt}: when they come back, per {round_words(step)}.",
+        or f"{counted(n, 'job')} that failed together, after attempt {attempt}: "
+        f"when they come back, per {round_words(step)}.",
         twin=f"How many come back in one bar of {round_words(step)}: {told}.",
         rows=_shares(drawn),
     )

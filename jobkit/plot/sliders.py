@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from jobkit import backoff
+from jobkit.logs import counted
 from jobkit.plot.style import BLACK, BLUE, GREY, INK, LINE, PAPER, SMALL, TEXT, ticks
 from jobkit.storm import Storm, storm
 
@@ -72,7 +73,8 @@ class Slider:
         self.down.set_width(outage)
         row = result.summary()
         p99 = "nobody served" if row.p99_s is None else f"99 % by {row.p99_s:,.0f} s"
-        self.title.set_text(f"at most {row.peak:,} in 1 s, {row.total_calls:,} calls, {row.dead:,} dead, {p99}")
+        calls = counted(row.total_calls, "call")
+        self.title.set_text(f"at most {row.peak:,} in 1 s, {calls}, {row.dead:,} dead, {p99}")
         self.canvas.restore_region(self.paper)
         for artist in self.moving:
             self.ax.draw_artist(artist)

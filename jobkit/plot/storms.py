@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from jobkit.clock import Seconds, spoken, to_ms
 from jobkit.errors import ConfigError
+from jobkit.logs import counted
 from jobkit.plot.picture import Picture, Row, picture
 from jobkit.plot.style import BLACK, GREY, INK, LINE, PAPER, SERIES, SMALL, TEXT, sheet, ticks
 from jobkit.plot.timescale import Timescale, round_words
@@ -44,8 +45,8 @@ def storm(storms: Storms, *, bin: Seconds = 1.0, caption: str | None = None) -> 
     return picture(
         figure,
         caption=caption
-        or f"{runs[0].setting.jobs:,} jobs failed together. When their retries come, per {round_words(bin_ms)}; "
-        f"shaded: the downstream is down.",
+        or f"{counted(runs[0].setting.jobs, 'job')} failed together. "
+        f"When their retries come, per {round_words(bin_ms)}; shaded: the downstream is down.",
         twin=f"The downstream is down for {spoken(down.outage_ms)}, then serves {runs[0].setting.capacity:g}/s. {told}",
         rows=_summary_rows(runs, bin),
     )
@@ -75,7 +76,7 @@ def waves(run: Storm, *, bin: Seconds = 1.0, caption: str | None = None) -> Pict
     for k, at in spans.items():
         ends = (spoken(float(at.min())), spoken(float(at.max()))) if len(at) else ("-", "-")
         rows.append((k, f"{len(at):,}", f"{counts[k].max():,}", *ends))
-    told = "; ".join(f"retry {k}: {len(at):,} calls, at most {counts[k].max():,}" for k, at in spans.items())
+    told = "; ".join(f"retry {k}: {counted(len(at), 'call')}, at most {counts[k].max():,}" for k, at in spans.items())
     return picture(
         figure,
         caption=caption or f"{run.name}: the waves of retries, each by its number, per {round_words(bin_ms)}.",

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from jobkit.clock import spoken
 from jobkit.history import Event
 from jobkit.job import Job, State
+from jobkit.logs import counted
 from jobkit.plot.picture import Picture, Row, picture
 from jobkit.plot.style import BLACK, BLUE, GREEN, GREY, INK, ORANGE, PAPER, PURPLE, SKY, SMALL, TEXT, VERMILION, sheet
 from jobkit.plot.timescale import Timescale, about
@@ -183,7 +184,7 @@ def _told(line: Line) -> str:
     """Tell one job's story in a sentence."""
     runs = [event for _, _, event in line.runs if event.attempt]
     parts = [f"{LOOKS.get(event.outcome, (event.outcome,))[0]} after {about(end)}" for _, end, event in line.runs]
-    many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    many = counted(len(runs), "run")
     if runs and runs[0].attempt > 1:
         many = f"the last {many} (older ones are not kept)"
     waits = [words for *_, words in line.waits]

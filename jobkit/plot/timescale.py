@@ -81,5 +81,13 @@ class Timescale:
         step = even_step((self.end - self.begin) * gap)
         first, last = int(np.ceil(self.begin / step)), int(self.end // step)
         places: list[float] = [n * step for n in range(first, last + 1)]
-        number, unit = round_words(step).split()
-        return places, [f"{n * float(number):g} {unit}" if n else "0" for n in range(first, last + 1)]
+        unit, name = _even_unit(step, max(abs(self.begin), abs(self.end)))
+        return places, [f"{place / unit:g} {name}" if place else "0" for place in places]
+
+
+def _even_unit(step: float, longest: float) -> tuple[int, str]:
+    """One unit for all ticks: the largest in which they are whole; or halves, where the last is 2 h, 2 d or more."""
+    for unit, part, name in ((DAY, DAY // 2, "d"), (HOUR, HOUR // 2, "h"), (MIN, MIN, "min"), (S, S // 10, "s")):
+        if step % (part if longest >= 2 * unit else unit) == 0:
+            return unit, name
+    return 1, "ms"

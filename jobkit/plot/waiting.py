@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from redis import Redis
 
 from jobkit.errors import ConfigError
+from jobkit.logs import counted
 from jobkit.plot.picture import Picture, Row, picture
 from jobkit.plot.style import BLACK, BLUE, GREY, INK, ORANGE, PAPER, SKY, SMALL, TEXT, VERMILION, sheet
 from jobkit.plot.timescale import Timescale, about, even_step, round_words
@@ -48,7 +49,8 @@ def delayed(
     )
     scale.draw(ax, "due, counted from now")
     more = f" Only the first {limit} of {total} are drawn." if total > limit else ""
-    told = f"{len(entries)} jobs wait in {key}: {due} due, {len(entries) - due} later.{more}"
+    waiting = f"{counted(len(entries), 'job')} {'waits' if len(entries) == 1 else 'wait'} in {key}"
+    told = f"{waiting}: {due} due, {len(entries) - due} later.{more}"
     first = f" The earliest is {entries[0][0]}, {_when(entries[0][1])}." if entries else ""
     return picture(
         figure,

@@ -16,6 +16,7 @@ import numpy as np
 from jobkit.backoff import Table
 from jobkit.clock import Seconds, spoken
 from jobkit.errors import ConfigError
+from jobkit.logs import counted
 from jobkit.storm import given
 from jobkit.storm.queueing import coin_flip
 
@@ -85,6 +86,7 @@ class Plan:
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What, how much, and how it comes about."""
+        burst = counted(math.ceil(self.busy_peak), "worker")
         return [
             ("jobs per second, mean", f"{self.per_s:.1f}", f"{self.jobs_per_day:,} / {DAY_S:,}"),
             ("jobs per second, peak", f"{self.peak_per_s:,.0f}", "mean x peak factor"),
@@ -97,7 +99,7 @@ class Plan:
             ("workers, mean", f"{self.workers}", f"Erlang C: at most {self.wait:.0%} of the jobs wait"),
             ("workers, peak", f"{self.workers_peak}", f"Erlang C: at most {self.wait:.0%} of the jobs wait"),
             ("late at the peak", spoken(1000 * self.late_p99_s), "99 % start within"),
-            ("the burst is over after", spoken(1000 * self.burst_takes_s), f"with {math.ceil(self.busy_peak)} workers"),
+            ("the burst is over after", spoken(1000 * self.burst_takes_s), f"with {burst}"),
             ("Redis scripts per second", f"{self.redis_per_s:,.0f}", "peak: submit, claim, settle, heartbeats, ticks"),
             ("memory, all pending", f"{self.memory_mb:,.0f} MB", "jobs x bytes per job"),
         ]

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jobkit.backoff import Decorrelated, Exponential, Table, equal, full, none
-from jobkit.storm import given
+from jobkit.logs import counted
 from jobkit.progress import bar
+from jobkit.storm import given
 
 MESSAGE_MS, SPREAD_MS = 10.0, 2.0
 
@@ -53,7 +54,8 @@ class Contention(NamedTuple):
 
     def __str__(self) -> str:
         time, calls = self.time_ms.mean(), self.calls.mean()
-        return f"{self.clients} clients: {time:,.0f} ms, {calls:,.0f} calls (means of {len(self.calls)} runs)"
+        means = f"{time:,.0f} ms, {calls:,.0f} calls (means of {counted(len(self.calls), 'run')})"
+        return f"{counted(self.clients, 'client')}: {means}"
 
 
 def occ(policy: Any, clients: int = 100, *, runs: int = 100, seed: given.Chance = 0) -> Contention:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jobkit.errors import ConfigError
+from jobkit.progress import bar
 from jobkit.storm import given
 from jobkit.storm.lindley import Calls, Server
-from jobkit.progress import bar
 
 
 class Budget:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jobkit.storm.draw import ticked, waits
 from jobkit.progress import bar
+from jobkit.storm.draw import ticked, waits
 from jobkit.storm.window import Downstream
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jobkit.clock import Seconds
+from jobkit.logs import counted
 from jobkit.storm import given
 from jobkit.storm.draw import blocks
 from jobkit.storm.pool import Pool
@@ -57,9 +58,10 @@ class Summary(NamedTuple):
         if self.p50_s is not None and self.p99_s is not None:
             served = f"half served by {self.p50_s:,.1f} s, 99 % by {self.p99_s:,.1f} s"
         return (
-            f"{self.name}: at most {self.peak:,} retries in {self.bin_s:g} s ({self.peak_after:,} after the outage), "
-            f"{self.total_calls:,} calls ({self.amplification:.2f} per job), {self.dead:,} dead, {served}, "
-            f"quiet after {self.drained_s:,.1f} s, knocked over {self.knocked_over} times"
+            f"{self.name}: at most {counted(self.peak, 'retry')} in {self.bin_s:g} s "
+            f"({self.peak_after:,} after the outage), "
+            f"{counted(self.total_calls, 'call')} ({self.amplification:.2f} per job), {self.dead:,} dead, {served}, "
+            f"quiet after {self.drained_s:,.1f} s, knocked over {counted(self.knocked_over, 'time')}"
         )
 
 

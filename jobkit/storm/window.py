@@ -22,8 +22,8 @@ import numpy as np
 
 from jobkit.clock import spoken
 from jobkit.errors import ConfigError
-from jobkit.storm.draw import BLOCK, blocks
 from jobkit.progress import bar
+from jobkit.storm.draw import BLOCK, blocks
 
 _HALF = np.iinfo(np.int32).max // 2
 

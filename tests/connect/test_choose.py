@@ -128,14 +128,16 @@ def test_a_url_is_not_ours_and_has_a_prefix(url, capsys):
     assert client.prefix.startswith("lab:")
     assert client.prefix.endswith(":")
     assert len(client.prefix) == len("lab:7f3a9c:")
+    told = capsys.readouterr().err
     assert connect(url).prefix == client.prefix
     assert connect(url, prefix="").prefix == ""
+    assert capsys.readouterr().err.splitlines()[-1].endswith(", as asked for; its keys have no prefix")
     assert connect(url, prefix="mine:").prefix == "mine:"
     assert connect(url + "?prefix=lab:a%26b:", prefix="mine:").prefix == "lab:a&b:"
     assert connect(url + "?db=3&prefix=x").connection_pool.connection_kwargs["db"] == 3
     with pytest.raises(ConfigError, match="time cannot be moved"):
         client.clock.advance(1)
-    first = capsys.readouterr().err.splitlines()[0]
+    first = told.splitlines()[0]
     assert first.endswith(f"a server that jobkit did not start, as asked for; its keys begin with {client.prefix!r}")
     assert "secret" not in first
     assert "127.0.0.1" not in first

@@ -51,7 +51,15 @@ def refused(url, kind, text):
         (f"rediss+sentinel://{LOGIN}127.0.0.1:1", ConfigError, "not supported yet"),
         (f"http://{LOGIN}127.0.0.1:1", ConfigError, "begins with redis://"),
         ("localhost:6379", ConfigError, "begins with redis://"),
-        ("fakes", ConfigError, "the word fake or private"),
+        ("fakes", ConfigError, "the word fake or private; got 'fakes'$"),
+        ("Privat", ConfigError, "got 'Privat'$"),
+        ("localhost:6379", ConfigError, "got 'localhost:6379'$"),
+        ("10.0.0.7:6380", ConfigError, "got '10.0.0.7:6380'$"),
+        ("hunter2", ConfigError, "got something else"),
+        (":hunter2@127.0.0.1:6379", ConfigError, "got something else"),
+        (f"{LOGIN}127.0.0.1:6379", ConfigError, "got something else"),
+        (f"{LOGIN}redis://127.0.0.1:6379", ConfigError, "got something else"),
+        (f"{LOGIN}redis+cluster://127.0.0.1", ConfigError, "got something else"),
         ("redis://127.0.0.1:hunter2", ConfigError, "the URL is not one that redis-py can read"),
         ("redis://[hunter2", ConfigError, "the URL is not one"),
         ("redis://:hunter2/x@127.0.0.1:1", ConfigError, "the URL is not one"),
@@ -64,6 +72,19 @@ def refused(url, kind, text):
 )
 def test_what_can_not_work(url, kind, text):
     refused(url, kind, text)
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("privat", "; JOBKIT_REDIS is 'privat'"),
+        ("hunter2", "; JOBKIT_REDIS is something else"),
+        ("http://h", "http://"),
+    ],
+)
+def test_what_stands_in_the_environment_is_named(setting, says, monkeypatch):
+    monkeypatch.setenv("JOBKIT_REDIS", setting)
+    refused(None, ConfigError, says)
 
 
 def test_a_wrong_password_and_none(port):

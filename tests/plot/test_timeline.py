@@ -4,6 +4,7 @@ import pytest
 
 from jobkit import Permanent, Queue, Table, UnknownJob, Worker, new_rng, plot, proportional
 from jobkit.errors import ConfigError
+from jobkit.plot.style import sheet
 from jobkit.plot.timescale import STEPS, Timescale, about, round_words
 
 
@@ -120,6 +121,14 @@ def test_an_empty_delayed_set(mail):
     assert plot.delayed(queue).twin == "0 jobs wait in {mail}:delayed: 0 due, 0 later."
 
 
+def test_one_job_waits_and_two_wait(mail):
+    queue, _ = mail
+    queue.submit("send", id="a", delay=60)
+    assert "1 job waits in {mail}:delayed: 0 due, 1 later." in plot.delayed(queue).twin
+    queue.submit("send", delay=60)
+    assert "2 jobs wait in " in plot.delayed(queue).twin
+
+
 def test_a_client_needs_a_key(redis):
     with pytest.raises(ConfigError, match="the key of a sorted set"):
         plot.delayed(redis)
@@ -136,6 +145,25 @@ def test_a_scale_is_logarithmic_only_where_waits_differ_much():
     assert not Timescale(11_000, [1000]).log
     assert Timescale(13_000, [1000]).log
     assert not Timescale(3600_000, [5]).log, "a wait of 5 ms cannot be seen beside an hour"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "ticks"),
+    [
+        (3 * 60, "0, 0.5 h, 1 h, 1.5 h, 2 h, 2.5 h, 3 h"),
+        (100, "0, 10 min, 20 min, 30 min, 40 min, 50 min, 60 min, 70 min, 80 min, 90 min, 100 min"),
+        (12 * 60, "0, 2 h, 4 h, 6 h, 8 h, 10 h, 12 h"),
+        (4 * 24 * 60, "0, 0.5 d, 1 d, 1.5 d, 2 d, 2.5 d, 3 d, 3.5 d, 4 d"),
+        (0.5, "0, 5 s, 10 s, 15 s, 20 s, 25 s, 30 s"),
+        (2 / 60, "0, 0.2 s, 0.4 s, 0.6 s, 0.8 s, 1 s, 1.2 s, 1.4 s, 1.6 s, 1.8 s, 2 s"),
+        (0.6 / 60, "0, 100 ms, 200 ms, 300 ms, 400 ms, 500 ms, 600 ms"),
+    ],
+)
+def test_ticks_in_the_unit_that_is_meant(minutes, ticks):
+    figure, (ax,) = sheet(1)
+    Timescale(minutes * 60_000).draw(ax, "time")
+    assert ", ".join(label.get_text() for label in ax.get_xticklabels()) == ticks
+    figure.clear()
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,25 @@ def test_ms_survive_the_float_between(ms):
     assert to_ms(ms / 1000) == to_ms(timedelta(milliseconds=ms)) == ms
 
 
+@pytest.mark.parametrize(
+    ("what", "least", "says"),
+    [
+        (
+            "delay",
+            0,
+            r"^delay must be a number of seconds \(less than 0 means now\) up to 315360000 \(ten years\), got nan$",
+        ),
+        ("over", 0, r"\(less than 0 means 0\) up to"),
+        ("lease", 10, r"^lease must be a number of seconds from 0\.01 up to 315360000 \(ten years\), got nan$"),
+    ],
+)
+def test_what_is_allowed_is_said_as_it_is(what, least, says):
+    with pytest.raises(DelayError, match=says):
+        to_ms(float("nan"), what, least=least)
+    if not least:
+        assert to_ms(-5, what) == 0
+
+
 def test_a_least_time():
     assert to_ms(0.01, least=10) == 10
     with pytest.raises(DelayError, match=r"at least 0\.01 s"):

@@ -66,6 +66,7 @@ def check_books(queue):
     live = states["scheduled"] + states["ready"] + states["running"]
     came, went = sums["submitted"] + sums["requeued"], sums["done"] + sums["cancelled"] + sums["dead"]
     assert came == live + went, (sums, states)
+    assert counts.lost == 0, (sums, states)
     assert sums["dead"] == counts.dead + sums["requeued"] + sums["dropped"], (sums, states)
 
 

@@ -103,3 +103,32 @@ def test_it_ends_though_somebody_trimmed_the_stream(queue):
     assert worker.drain() == []
     queue.repair()
     assert [outcome.became for outcome in worker.drain()] == ["done"]
+
+
+def test_it_says_what_it_cannot_find(queue):
+    """A stream was deleted by hand: nothing is due, and that is not all there is to say."""
+    worker = Worker(queue)
+    worker.task(name="t")(lambda job: None)
+    queue.submit_many([New("t")] * 3)
+    queue.ack(*queue.claim("w"))
+    queue.redis.delete(queue.keys.ready)
+    outcomes = worker.drain()
+    assert (outcomes, outcomes.lost, queue.counts().lost) == ([], 2, 2)
+    hint = "2 jobs without a place in Redis: queue.repair() looks for such"
+    assert repr(outcomes) == f"nothing is due\n{hint}"
+    queue.submit("t", id="j")
+    assert repr(worker.drain()) == f"t: done, attempt 1\n{hint}"
+    queue.repair()
+    outcomes = worker.drain()
+    assert (len(outcomes), outcomes.lost) == (2, 0)
+    assert "repair" not in repr(outcomes)
+
+
+def test_a_dead_letter_that_is_on_no_list_is_lost_too(queue):
+    queue.submit_many([New("t", max_attempts=1)] * 2)
+    for claim in queue.claim("w", 2):
+        queue.fail(claim, "boom")
+    queue.redis.delete(queue.keys.dead)
+    assert queue.counts().lost == Worker(queue).drain().lost == 2
+    queue.repair()
+    assert queue.counts().lost == 0

@@ -63,8 +63,15 @@ def test_json_is_one_object(busy, queue, url, call):
         "ready": 1,
         "running": 1,
         "dead": 2,
+        "lost": 0,
         "totals": {"submitted": 7, "done": 1, "dead": 2},
     }
+
+
+def test_what_is_lost_is_said(busy, queue, redis, url, call):
+    redis.delete(queue.keys.ready)
+    assert "lost          2  a stream or a set is gone: Queue.repair() looks for them" in call("stats", "mail")[1]
+    assert json.loads(call("stats", "mail", "--json")[1])["lost"] == 2
 
 
 def test_an_empty_queue_has_no_times(queue, worker, url, call):
@@ -134,6 +141,7 @@ def test_a_server_of_another_process_needs_its_url(arguments, setting, call):
         ("redis://ada:s3cret@127.0.0.1:1?nonsense=1", "has an option that redis-py does not know"),
         ("http://ada:s3cret@127.0.0.1", "got http://"),
         ("unix://ada:s3cret@/nowhere/redis.sock", "nothing answers at the Unix socket of the URL"),
+        ("redsi", "that is not a URL: give one such as redis://localhost:6379/0; got 'redsi'"),
         ("ada:s3cret@127.0.0.1", "that is not a URL: give one such as redis://localhost:6379/0"),
     ],
 )
