@@ -7,6 +7,13 @@ import ctypes
 import threading
 from collections.abc import Iterator
 
+from jobkit.errors import ConfigError, ExploreError
+
+LEAST = 0.05
+"""Seconds of patience that a machine with other work needs, at least."""
+_AGAIN = 0.013
+"""Seconds between two bites: who catches one, and goes on, is bitten where he catches nothing."""
+
 
 class Endless(BaseException):
     """Raised in the thread of the search, wherever it is, when nothing has happened for too long."""
@@ -16,6 +23,9 @@ class Watchdog:
     """Looks twice per `patience` (seconds) whether there was a beat; if there was none, it bites."""
 
     def __init__(self, patience: float = 2.0) -> None:
+        number = isinstance(patience, int | float) and not isinstance(patience, bool)
+        if not number or not LEAST <= patience <= threading.TIMEOUT_MAX:
+            raise ConfigError(f"patience is a number of seconds from {LEAST}, got {patience!r:.100}")
         self.patience = patience
         self._beats = 0
 
@@ -25,21 +35,35 @@ class Watchdog:
 
     @contextlib.contextmanager
     def watch(self) -> Iterator[None]:
-        """Watch this thread."""
+        """Watch this thread. Raises ExploreError where it is not a worker that never ends, but a promise."""
         ended, watched = threading.Event(), threading.get_ident()
 
         def look() -> None:
             seen, quiet = self._beats, 0
-            while not ended.wait(self.patience / 2):
+            while not ended.wait(self.patience / 2 if quiet < 2 else _AGAIN):
                 quiet = quiet + 1 if self._beats == seen else 0
                 seen = self._beats
-                if quiet == 2:
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(watched), ctypes.py_object(Endless))
+                if quiet >= 2:
+                    _raise_in(watched, Endless)
 
         dog = threading.Thread(target=look, name="jobkit-explore-watchdog", daemon=True)
         dog.start()
         try:
-            yield
+            try:
+                yield
+            finally:
+                ended.set()
+        except Endless:
+            raise ExploreError(
+                f"for {self.patience:g} s no worker sent a command: does a promise, or `given`, never end?"
+            ) from None
         finally:
             ended.set()
             dog.join()
+            _raise_in(watched, None)
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Raise an error in a thread as soon as it runs Python; None: forget one that waits there."""
+    what = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
