@@ -7,32 +7,45 @@ from typing import Any
 from jobkit.connect.client import Client
 from jobkit.explore.trace import Change
 
+Held = str | dict[str, str]
+"""What a key holds; of a hash, by field."""
 
-def snapshot(client: Client) -> dict[str, str]:
-    """Return each key and what it holds: a string as it is, [list], {set}, {field=value}, {member: score}."""
+
+def snapshot(client: Client) -> dict[str, Held]:
+    """Return each key and what it holds: a string as it is, [list or stream], {set or sorted set}, a dict of fields."""
     redis: Any = client  # its types leave open whether replies are decoded
     return {_text(key): _value(redis, key) for key in sorted(redis.scan_iter(count=1000))}
 
 
-def changes(before: dict[str, str], after: dict[str, str]) -> tuple[Change, ...]:
-    """Return what is different, by key."""
-    keys = sorted(before.keys() | after.keys())
-    return tuple(
-        Change(key, before.get(key, ""), after.get(key, "")) for key in keys if before.get(key) != after.get(key)
-    )
+def changes(before: dict[str, Held], after: dict[str, Held]) -> tuple[Change, ...]:
+    """Return what is different, by key; of a hash, the fields that are."""
+    found = []
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key, ""), after.get(key, "")
+        if old != new:
+            found.append(Change(key, _shown(old, new), _shown(new, old)))
+    return tuple(found)
 
 
-def _value(redis: Any, key: bytes) -> str:
+def _shown(held: Held, other: Held) -> str:
+    if isinstance(held, str):
+        return held
+    others = other if isinstance(other, dict) else {}
+    return "{" + ", ".join(f"{field}={value}" for field, value in held.items() if others.get(field) != value) + "}"
+
+
+def _value(redis: Any, key: bytes) -> Held:
     kind = redis.type(key)
     read: dict[bytes, Any] = {
         b"string": lambda: _text(redis.get(key)),
         b"list": lambda: "[" + ", ".join(map(_text, redis.lrange(key, 0, -1))) + "]",
         b"set": lambda: "{" + ", ".join(sorted(map(_text, redis.smembers(key)))) + "}",
         b"zset": lambda: "{" + ", ".join(_text(member) for member in redis.zrange(key, 0, -1)) + "}",
-        b"hash": lambda: "{" + ", ".join(sorted(f"{_text(f)}={_text(v)}" for f, v in redis.hgetall(key).items())) + "}",
+        b"hash": lambda: {_text(field): _text(value) for field, value in sorted(redis.hgetall(key).items())},
         b"stream": lambda: _stream(redis, key),
     }
-    return str(read[kind]()) if kind in read else f"a {_text(kind)}"
+    held: Held = read[kind]() if kind in read else f"a {_text(kind)}"
+    return held
 
 
 def _stream(redis: Any, key: bytes) -> str:

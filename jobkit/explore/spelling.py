@@ -24,7 +24,10 @@ def as_sent(args: Words) -> list[bytes]:
 
 
 def words(args: Words, names: Mapping[str, str] = {}) -> str:
-    """Return a command as a timeline shows it; `names` tells what the script of a sha1 is called."""
+    """Return a command as a timeline shows it; `names` tells what the script of a sha1 is called.
+
+    The keys of a script that has a name go without saying.
+    """
     call = as_sent(args)
     shown = [_text(word) for word in call[:MANY]]
     at = 1 if call[0].startswith(b"EVAL") else 2 if call[:2] == [b"SCRIPT", b"LOAD"] else len(call)
@@ -35,6 +38,8 @@ def words(args: Words, names: Mapping[str, str] = {}) -> str:
         else:
             sha = hashlib.sha1(source, usedforsecurity=False).hexdigest()
         shown[at] = names.get(sha, f"script {sha[:4]}")
+        if sha in names and at == 1 and call[2:] and call[2].isdigit():
+            del shown[2 : 3 + int(call[2])]
     more = [f"… {len(call) - MANY} more"] if len(call) > MANY else []
     return " ".join(shown + more)
 
