@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from jobkit.explore.calls import Args, Call, Effect, Request, Sleep
 from jobkit.explore.schedule import Choice
@@ -24,22 +24,20 @@ class Event:
     at: int = 0
 
 
-class Did(NamedTuple):
-    """A choice, and what was asked for there."""
+def asked(request: Request, *, timeless: bool) -> Hashable:
+    """What a step asks for, in a form that is the same each time: a script is its sha1.
 
-    choice: Choice
-    asked: Hashable
-
-    def __str__(self) -> str:
-        commands = self.asked if isinstance(self.asked, tuple) else ()
-        return f"{self.choice}: {'; '.join(map(words, commands)) or self.asked}"
-
-
-def asked(request: Request | None) -> Hashable:
-    """What a step asks for, in a form that is the same each time: a script is its sha1."""
+    With `timeless` a command is its name alone: on a real server time goes on, and so its words may
+    differ.
+    """
     if isinstance(request, Call):
-        return tuple([_by_sha(args) for args in request.commands])
+        return tuple([args[:1] if timeless else _by_sha(args) for args in request.commands])
     return request.text if isinstance(request, Effect) else request.ms if isinstance(request, Sleep) else ""
+
+
+def spelled(asked: Hashable) -> str:
+    """Say what was asked for."""
+    return "; ".join(map(words, asked)) if isinstance(asked, tuple) else str(asked)
 
 
 def _by_sha(args: Args) -> Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from jobkit.connect.client import Client
 from jobkit.errors import ExploreError
 from jobkit.explore.calls import LOST, Actor, Answer, Call, Effect, Ended, Replies, Request, Sleep
 from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, Unblocked, unblocked
-from jobkit.explore.events import Did, Event, asked
+from jobkit.explore.events import Event, asked
 from jobkit.explore.ground import Ground
 from jobkit.explore.order import Order
 from jobkit.explore.schedule import JUMP, Choice
@@ -43,6 +43,8 @@ class _Turn:
 
     actor: Actor
     request: Request = field(default_factory=Ended)
+    asked: Hashable = None
+    """What it asks for, in a form that is the same each time."""
     ready: bool = True
     until: int | None = None
     """When it gets ready by itself, ms; None: never."""
@@ -67,8 +69,6 @@ class Run:
         self._last = ""
         self.taken = 0
         """How many choices were made."""
-        self.did = Did(JUMP, None)
-        """The last of them, and what it came to: the same choices must come to the same each time."""
         for name in self._turns:
             self._go(name, None)
         self._settle()
@@ -83,6 +83,11 @@ class Run:
         """What tells this moment from others, as far as what can follow goes."""
         turn = self._turns.get(self._last)
         return self.order.number, self._last if turn is not None and turn.ready and not turn.over else ""
+
+    def asked(self, choice: Choice) -> Hashable:
+        """Return what a choice's worker asks for now: it must be the same each time that this moment is reached."""
+        turn = self._turns.get(choice.worker)
+        return None if turn is None or turn.over else (turn.ready, turn.asked)
 
     def options(self) -> list[tuple[Choice, int]]:
         """Return each choice there is, with how many switches, crashes, losses and jumps it forces."""
@@ -111,15 +116,12 @@ class Run:
                 "explore one turn of it"
             )
         self.taken += 1
-        turn = self._turns.get(choice.worker)
-        self.did = Did(choice, asked(turn.request if turn else None))
         if choice == JUMP:
             self._left["+"] -= 1
             self._pass(self._program.jump_ms, JUMP)
         elif choice.what == "!":
             self._crash(choice)
         else:
-            self._left["?"] -= choice.what == "?"
             self._step(choice)
             self._last = choice.worker
         self._settle()
@@ -140,14 +142,15 @@ class Run:
         elif isinstance(request, Call):
             tried, seen = self._call(name, request, turn)
             if tried is None:
-                self.order.add(name, ("waits", asked(request)), seen)
+                self.order.add(name, ("waits", turn.asked), seen)
                 self._note(choice, request, waits=True)
                 return
             replies = tried
             answer = LOST if choice.what == "?" else Replies(replies)
-        self.order.add(name, (choice.what, asked(request)), seen)
+        self.order.add(name, (choice.what, turn.asked), seen)
         self._note(choice, request, replies)
         if choice.what == "?":
+            self._left["?"] -= 1
             self.world.losses.append(name)
         self._go(name, answer)
 
@@ -219,7 +222,7 @@ class Run:
         for turn in self._turns.values():
             if not turn.over and turn.until is not None and turn.until <= now:
                 turn.ready = True
-        self.order.add("", ms, EVERYTHING)
+        self.order.add("", (choice, ms), EVERYTHING)
         if ms or choice:
             self._note(choice or JUMP, None, ms=ms)
 
@@ -233,6 +236,7 @@ class Run:
                 break
             answer = Replies(self._ground.run(name, request)[0])
         turn.request, turn.until, turn.wait = request, None, None
+        turn.asked = asked(request, timeless=self._ground.live)
         if isinstance(request, Sleep):
             turn.until = self._ground.now() + request.ms
             turn.ready = request.ms == 0

@@ -14,7 +14,7 @@ from random import Random
 from typing import NamedTuple
 
 from jobkit.errors import ExploreError
-from jobkit.explore.events import Did
+from jobkit.explore.events import spelled
 from jobkit.explore.ground import Ground
 from jobkit.explore.run import Program, Run
 from jobkit.explore.schedule import Choice
@@ -44,9 +44,9 @@ class _Fork:
     options: list[tuple[Choice, int]]
     forced: int
     """What was forced before it."""
+    asked: list[Hashable]
+    """What is asked for in each option: it must be the same each time."""
     at: int = 0
-    did: Did | None = None
-    """What the option that is tried now came to: it must be the same each time."""
 
 
 @dataclass
@@ -99,7 +99,6 @@ class Search:
                 self.complete = False
                 return
             self._path[-1].at += 1
-            self._path[-1].did = None
 
     def randomly(self, rng: Random) -> Iterator[None]:
         """Run as many schedules as the limit says, drawn at random, one per turn."""
@@ -126,6 +125,8 @@ class Search:
                 forced += option[1]
                 if self.judge.each_step:
                     broken = self.judge.step(run.world)
+            if run.taken < len(self._path):
+                raise _diverged(run.taken + 1, "there", "not")
             broken = broken or self.judge.end(run.world)
             self.longest = max(self.longest, len(run.events))
             if broken is not None:
@@ -138,10 +139,9 @@ class Search:
 
     def _next(self, run: Run, most: int) -> tuple[Choice, int] | None:
         """Choose as the path says, and beyond its end the first option; None: seen before."""
-        depth = run.taken
-        self._check(run, depth)
-        if depth < len(self._path):
-            fork = self._path[depth]
+        if run.taken < len(self._path):
+            fork = self._path[run.taken]
+            _same(run, fork)
         else:
             forced = sum(fork.options[fork.at][1] for fork in self._path)
             if self.reduce and not self.judge.each_step:
@@ -151,22 +151,28 @@ class Search:
             options = run.options()
             allowed = [option for option in options if forced + option[1] <= most]
             self.cut |= len(allowed) < len(options)
-            fork = _Fork(allowed, forced)
+            fork = _Fork(allowed, forced, [run.asked(choice) for choice, _ in allowed])
             self._path.append(fork)
         return fork.options[fork.at]
 
-    def _check(self, run: Run, depth: int) -> None:
-        """Hold what the last step did against what it did before."""
-        if depth == 0:
-            return
-        fork, did = self._path[depth - 1], run.did
-        if fork.did is None:
-            fork.did = did
-        elif fork.did != did:
-            raise ExploreError(
-                f"the same schedule did not do the same twice: step {depth} was `{fork.did}`, then `{did}`. "
-                "Does a worker keep something in a global, or use datetime.now()?"
-            )
+
+def _same(run: Run, fork: _Fork) -> None:
+    """Hold what is asked for now against what was asked for here before."""
+    choice, before = fork.options[fork.at][0], fork.asked[fork.at]
+    now = run.asked(choice)
+    if now != before:
+        raise _diverged(run.taken + 1, f"`{choice}: {_pending(before)}`", f"`{_pending(now)}`")
+
+
+def _pending(asked: Hashable) -> str:
+    return spelled(asked[1]) if isinstance(asked, tuple) and asked[0] else "nothing"
+
+
+def _diverged(step: int, before: str, now: str) -> ExploreError:
+    return ExploreError(
+        f"the same schedule did not do the same twice: step {step} was {before}, then {now}. "
+        "Does a worker keep something in a global, or use datetime.now()?"
+    )
 
 
 def _drawn(run: Run, rng: Random) -> tuple[Choice, int]:
