@@ -46,7 +46,10 @@ plot.steps(steps, caption="Two porters, one call: the phone in room 412 rings tw
 # No error, no warning, no line in a log. Each porter did what it was told. Here are the same six steps with what nobody noticed:
 
 # %%
-unseen = {2: "Ada has not struck it off yet", 5: "0 means: it was gone already. Nobody reads the answer"}
+unseen = {
+    2: "Ada has not struck it off yet",
+    5: "0 means: it was gone already. Nobody reads the answer",
+}
 noted = [(*step, unseen.get(n, "")) for n, step in enumerate(steps, 1)]
 plot.steps(noted, caption="Step 2 read the list too early, and step 5 was told so.")
 
@@ -86,7 +89,8 @@ def check(porter):
         taken = [step for step in [*taken, *who["A"], *who["B"]] if step]
         rings = sum(what == "rings" for _, what, _ in taken)
         if rings != 1:
-            return plot.steps(taken, caption=f"Not yet. In this order the phone rings {rings} times, not once.")
+            said = f"Not yet. In this order the phone rings {rings} times, not once."
+            return plot.steps(taken, caption=said)
     return "Passed: the phone rings once, in all 20 orders."
 
 
@@ -123,6 +127,9 @@ plot.steps(
 
 # %%
 queue = jk.Queue(redis, "desk")
+redis.delete(
+    CALLS, *redis.scan_iter(redis.prefix + "{desk}*")
+)  # a second run begins anew
 queue.submit("ring", {"room": 9}, delay=5, id="call-9")
 clock.advance(5)
 [queue.promote().moved for porter in ("Ada", "Bob")]
@@ -178,7 +185,7 @@ print(queue.dead()[0])
 # %% [markdown] points=[]
 # ## Which Redis you have
 #
-# The line under the first cell said it. Here it is again:
+# `connect` says it once, under the first cell. Here it is whenever you ask:
 
 # %% tags=["varies"] varies="names the Redis that was found"
 print(redis.server)

@@ -76,6 +76,7 @@ redis.zrem(TRY, "room 7"), redis.zrem(TRY, "room 7")
 
 # %%
 CARD = redis.prefix + "try:room 9"
+redis.delete(CARD)
 redis.hset(CARD, mapping={"guest": "Ada", "language": "en"})
 redis.hgetall(CARD)
 
@@ -89,7 +90,11 @@ redis.hincrby(CARD, "rings", 1), redis.hincrby(CARD, "rings", 1)
 # Why not write the whole card into the member? Because a member is its own name. Change one letter, and it is another member; the old one still stands there:
 
 # %%
-redis.zadd(TRY, {"room 9, Ada": 30}), redis.zadd(TRY, {"room 9, Ida": 30}), redis.zcard(TRY)
+(
+    redis.zadd(TRY, {"room 9, Ada": 30}),
+    redis.zadd(TRY, {"room 9, Ida": 30}),
+    redis.zcard(TRY),
+)
 
 # %% [markdown] points=["A1"]
 # ## A delayed queue in eight lines
@@ -100,6 +105,7 @@ redis.zadd(TRY, {"room 9, Ada": 30}), redis.zadd(TRY, {"room 9, Ida": 30}), redi
 LIST = redis.prefix + "{night}:delayed"
 CARD = redis.prefix + "{night}:job:"
 HOUR = 3_600_000
+redis.delete(LIST, *redis.scan_iter(CARD + "*"))  # a second run begins anew
 
 
 def submit(room, guest, hours):
@@ -108,7 +114,7 @@ def submit(room, guest, hours):
 
 
 # %% [markdown]
-# The braces in the names have a reason, which comes below. Three guests go to bed:
+# The braces belong to the names. On one server, such as yours, they do nothing; in a cluster they pick the node, as you will see below. Three guests go to bed:
 
 # %%
 submit("room 9", "Ada", 8)
@@ -119,7 +125,7 @@ plot.delayed(redis, LIST)
 # %% [markdown] points=["A2"]
 # ## Due means: score <= now
 #
-# A porter, which is to say a worker process, looks at the list now and then, and takes at most so many. That is the answer to the question at the top, and the whole trick. (How often is "now and then"? Notebook 04 measures it.)
+# A porter, which is to say a worker process, looks at the list now and then, and takes at most so many. That is the answer to the question at the top, and the whole trick. (How does he wake in time? He may sleep until the first call is due, and a bell wakes him if an earlier one comes in. You will ring it below.)
 
 
 # %%
@@ -168,7 +174,8 @@ def night(hours):
 
 # %%
 found = [(f"{hours} h from now", due(clock.now() + hours * HOUR)) for hours in range(5)]
-plot.table([("you look", "and due is"), *found], caption="The list stays as it is. Only now moves.")
+caption = "The list stays as it is. Only now moves."
+plot.table([("you look", "and due is"), *found], caption=caption)
 
 # %% [markdown] points=["A2"]
 # ## First break: the worker's clock
@@ -182,8 +189,12 @@ def sees(error, after):
 
 
 watches = {"an hour fast": 1, "right": 0, "an hour slow": -1}
-rows = [(name, *(sees(error, after) for after in range(1, 5))) for name, error in watches.items()]
-plot.table([("watch", "in 1 h", "in 2 h", "in 3 h", "in 4 h"), *rows], caption="Who takes room 9 for due, and when?")
+rows = [
+    (name, *(sees(error, after) for after in range(1, 5)))
+    for name, error in watches.items()
+]
+head = ("watch", "in 1 h", "in 2 h", "in 3 h", "in 4 h")
+plot.table([head, *rows], caption="Who takes room 9 for due, and when?")
 
 # %% [markdown]
 # The fast one rings an hour early. The slow one lets the guest miss the train. Both are sure of themselves. And `submit` made the same mistake: it wrote down a time by the watch of whoever took the order. (So do all three of the documents that this course grew from, when they put a failed job back.)
@@ -212,7 +223,8 @@ assert due(server_now() + 4 * HOUR) == [b"room 9", b"room 7"]
 redis.hset(CARD + "room 20", mapping={"guest": "Dan"})
 # ... and here the power goes out
 left = (redis.hgetall(CARD + "room 20"), b"room 20" in due(server_now() + 24 * HOUR))
-plot.table([("the card of room 20", "is it on the list?"), left], caption="Died after the first command: the card.")
+head = ("the card of room 20", "is it on the list?")
+plot.table([head, left], caption="Died after the first command: the card.")
 
 # %% [markdown]
 # A card, and no line on the list. Dan oversleeps, and his card lies in the box for ever. The other way round, then, the list first?
@@ -221,7 +233,8 @@ plot.table([("the card of room 20", "is it on the list?"), left], caption="Died 
 redis.zadd(LIST, {"room 21": server_now()})
 # ... and here the power goes out
 left = (redis.hgetall(CARD + "room 21"), b"room 21" in due(server_now()))
-plot.table([("the card of room 21", "is it on the list?"), left], caption="Died after the first command: the list.")
+head = ("the card of room 21", "is it on the list?")
+plot.table([head, left], caption="Died after the first command: the list.")
 
 # %% [markdown]
 # Room 21 is due, and there is no card: whom to wake, in which language? Swapping the two lines only swaps the fault. Both must happen, or neither.
@@ -269,8 +282,10 @@ for start in range(0, 20_000, 5000):
 
 everything = redis.zrange(BACKLOG, "-inf", server_now(), byscore=True)
 few = redis.zrange(BACKLOG, "-inf", server_now(), byscore=True, offset=0, num=10)
-rows = [(how, f"{len(a):,}", f"{sum(map(len, a)):,}") for how, a in (("no limit", everything), ("LIMIT 0 10", few))]
-plot.table([("asked with", "calls in the answer", "bytes of names"), *rows], caption="One question, two answers.")
+answers = (("no limit", everything), ("LIMIT 0 10", few))
+rows = [(how, f"{len(a):,}", f"{sum(map(len, a)):,}") for how, a in answers]
+head = ("asked with", "calls in the answer", "bytes of names")
+plot.table([head, *rows], caption="One question, two answers.")
 
 # %% [markdown]
 # Two bad things at once. Redis does one thing at a time, so while it writes the long answer it serves nobody else. And one porter now holds all the calls: if it faints, all of them are late. One of the documents asks like this, every two seconds.
@@ -279,7 +294,8 @@ plot.table([("asked with", "calls in the answer", "bytes of names"), *rows], cap
 
 # %%
 rounds = 0
-while batch := redis.zrange(BACKLOG, "-inf", server_now(), byscore=True, offset=0, num=500):
+some = {"byscore": True, "offset": 0, "num": 500}
+while batch := redis.zrange(BACKLOG, "-inf", server_now(), **some):
     assert redis.zrem(BACKLOG, *batch) == len(batch) <= 500
     rounds += 1
 
@@ -327,6 +343,7 @@ assert redis.zrange(SIX, 0, -1) == [b"room 009", b"room 010", b"room 101"]
 import random
 
 queue = jk.Queue(redis, "desk", rng=random.Random(1))
+redis.delete(queue.keys.delayed, *redis.scan_iter(redis.prefix + "{desk}*"))
 job = queue.submit("ring", {"room": 9}, delay=5)
 keys = sorted(redis.scan_iter(redis.prefix + "{desk}*"))
 rows = [(key.decode().removeprefix(redis.prefix), redis.type(key)) for key in keys]
@@ -343,8 +360,12 @@ def card(key):
 
 yours, kits = card(CARD + "room 9"), card(queue.keys.job + job.id)
 shown = kits | dict.fromkeys(("created", "run_at"), "a moment in ms")
-rows = [(field, yours.get(field, "-"), shown.get(field, "-")) for field in sorted(yours | kits)]
-plot.table([("field", "by hand", "the kit"), *rows], caption="The card of a job that waits: the kit's has four fields.")
+fields = sorted(yours | kits)
+rows = [(field, yours.get(field, "-"), shown.get(field, "-")) for field in fields]
+plot.table(
+    [("field", "by hand", "the kit"), *rows],
+    caption="The card of a job that waits: the kit's has four fields.",
+)
 
 # %% [markdown]
 # `task` names the function that will run, `args` are its arguments, as JSON. `created` and `run_at` are for people, who want to know how it came about. What decides is the score. It is the same number:
@@ -361,10 +382,12 @@ int(kits["run_at"]) - int(kits["created"])
 # %%
 from redis.crc import key_slot
 
-names = [queue.keys.delayed, queue.keys.ready, queue.keys.job + job.id, "desk:delayed", "desk:ready"]
+names = [queue.keys.delayed, queue.keys.ready, queue.keys.job + job.id]
+names += ["desk:delayed", "desk:ready"]
 rows = [(name.removeprefix(redis.prefix), key_slot(name.encode())) for name in names]
 plot.table(
-    [("key", "slot"), *rows], caption="With the tag in braces all keys of a queue share a slot. Without it they part."
+    [("key", "slot"), *rows],
+    caption="A tag in braces: all keys of a queue share a slot. Without it, they part.",
 )
 
 # %% [markdown]
@@ -401,7 +424,8 @@ worker.drain()
 # %%
 left = redis.ttl(queue.keys.job + job.id)
 rows = [("Bob's", redis.ttl(CARD + "room 412")), ("the kit's", f"{left / 3600:.0f} h")]
-plot.table([("card", "time to live"), *rows], caption="Two jobs that are done. -1 means for ever.")
+head = ("card", "time to live")
+plot.table([head, *rows], caption="Two jobs that are done. -1 means for ever.")
 
 # %% [markdown]
 # By hand we forgot. The kit keeps a card for an hour, so that a second job of the same id is recognised and refused. (Notebook 07 needs that.)
@@ -409,7 +433,7 @@ plot.table([("card", "time to live"), *rows], caption="Two jobs that are done. -
 # %% [markdown] points=["A2"]
 # ## The other half: promote
 #
-# A porter of the kit never touches the sorted set. One short script moves what is due from there into the *ready queue*, and porters take from that. Here is all of it:
+# A porter of the kit never touches the sorted set. One short script moves what is due from there into the *ready queue*, and porters take from that. It is a *stream*: a line of entries, and Redis notes who took which and has not ticked it off yet (02 builds one, 05 shows what the notes are for). Here is all of the script:
 
 # %%
 from jobkit.scripts import load
@@ -424,10 +448,35 @@ print(load("promote").text)
 # %%
 queue.submit("ring", {"room": 7}, delay=3600)
 moved, wait = queue.promote()
-plot.table([("moved", "next in"), (moved, f"{wait / 60:.0f} min")], caption="What promote answers.")
+plot.table(
+    [("moved", "next in"), (moved, f"{wait / 60:.0f} min")],
+    caption="What promote answers.",
+)
 
 # %% [markdown]
-# Nothing moved, the next in an hour. So whoever promotes may sleep that long. "Sleep until the first call", at the top, was not so wrong: it only needs somebody to wake the sleeper when an earlier call comes in. That is the `bell` in the script, and notebook 04.
+# Nothing moved, the next in an hour. So whoever promotes may sleep that long. "Sleep until the first call", at the top, was not so wrong: it only needs somebody to wake the sleeper when an earlier call comes in. That is the *bell*, a message to all who listen. `submit` rings it too, if the new call is the first on the list. Listen, while two calls come in:
+
+# %% tags=["varies"] varies="durations"
+import time
+from jobkit.bell import Bell
+
+bell, heard = Bell(redis, queue.keys.bell, clock), []
+bell.wait(0)  # begins to listen
+for minutes in (120, 30):
+    began = time.perf_counter()
+    call = queue.submit("ring", {"room": 8}, delay=minutes * 60)
+    woken = bell.wait(0.5)
+    after = f"wakes after {(time.perf_counter() - began) * 1000:.1f} ms"
+    heard.append((f"in {minutes} min", after if woken else "sleeps on"))
+    queue.cancel(call.id)
+
+bell.close()
+plot.table(
+    [("a call is due", "the sleeper"), *heard], caption="One call waits, for an hour."
+)
+
+# %% [markdown]
+# The later one changes nothing for the sleeper. The earlier one wakes it long before it is due. And if the message gets lost? The kit's sleeper looks every two seconds all the same. (Notebook 04 compares the two ways.)
 
 # %% [markdown] points=["B9"]
 # ## Does a job remember that it waited?
@@ -440,16 +489,20 @@ queue.submit("ring", {"room": 1}, id="later", delay=5)
 clock.advance(5)
 moved, _ = queue.promote()
 entries = [("an entry", entry) for _, entry in redis.xrange(queue.keys.ready)]
-plot.table([("in the ready queue", "and all that it says"), *entries], caption=f"After promote, which moved {moved}.")
+head = ("in the ready queue", "and all that it says")
+plot.table([head, *entries], caption=f"After promote, which moved {moved}.")
 
 # %% [markdown]
-# One was moved, and two stand in the ready queue, each with its id and nothing else. (That queue is a *stream*: notebook 02.) And when a porter claims them?
+# One was moved, and two stand in the ready queue, each with its id and nothing else. And when a porter claims them?
 
 # %%
 a, b = queue.claim("Ada", limit=2)
-rows = [(f, getattr(a, f), getattr(b, f)) for f in ("id", "task", "args", "priority", "attempt", "max_attempts")]
-rows.append(("run_at - created", f"{a.run_at - a.created} ms", f"{b.run_at - b.created} ms"))
-plot.table([("field", "submitted for now", "promoted"), *rows], caption="Two claims: what a handler is given.")
+fields = ("id", "task", "args", "priority", "attempt", "max_attempts")
+rows = [(field, getattr(a, field), getattr(b, field)) for field in fields]
+waited = [f"{job.run_at - job.created} ms" for job in (a, b)]
+rows.append(("run_at - created", *waited))
+head = ("field", "submitted for now", "promoted")
+plot.table([head, *rows], caption="Two claims: what a handler is given.")
 
 # %% [markdown]
 # The same, but for a moment by which nothing is decided. That is worth a lot: a porter needs one way of working, not two. And a retry is nothing new, only a job with a later time: notebook 08.
@@ -485,7 +538,6 @@ def fill(size):
 
 # %%
 import math
-import time
 
 
 def timed(calls, times):
@@ -505,10 +557,11 @@ def timed(calls, times):
 # %%
 def measure(size):
     fill(size)
+    ten = {"byscore": True, "offset": 0, "num": 10}
     quick = {
         "PING": lambda _: redis.ping(),
         "ZADD": lambda n: redis.zadd(GROW, {f"new-{n}": n * 7919 % size}),
-        "ZRANGE, 10": lambda n: redis.zrange(GROW, n * 7919 % size, "+inf", byscore=True, offset=0, num=10),
+        "ZRANGE, 10": lambda n: redis.zrange(GROW, n * 7919 % size, "+inf", **ten),
         "ZREM": lambda n: redis.zrem(GROW, f"new-{n}"),
     }
     slow = {"LPOS in a list": lambda _: redis.lpos(GROW + ":list", f"job-{size // 2}")}
@@ -523,7 +576,10 @@ def measure(size):
 sizes = [10**n for n in range(3, 6 if redis.server.kind == "fake" else 7)]
 costs = {size: measure(size) for size in sizes}
 few, many = costs[sizes[0]], costs[sizes[-1]]
-rows = [(name, f"{few[name]:.2f}", f"{many[name]:,.2f}", f"{many[name] / few[name]:.1f}") for name in few]
+rows = [
+    (name, f"{few[name]:.2f}", f"{many[name]:,.2f}", f"{many[name] / few[name]:.1f}")
+    for name in few
+]
 head = ("command", f"{sizes[0]:,} members", f"{sizes[-1]:,} members", "times as much")
 plot.table([head, *rows], caption="What one command takes, as a multiple of a PING.")
 
@@ -537,7 +593,7 @@ plot.lines(
     x="members",
     y="one command, in PINGs",
     caption="The sorted set hardly feels its size. The plain list does.",
-    twin=f"The sorted set's commands take at most {most:.1f} times as much in the largest set as in the smallest.",
+    twin=f"In the largest set its commands take at most {most:.1f} times as much.",
 )
 
 # %% [markdown]
@@ -559,13 +615,17 @@ plot.lines(
 # %% tags=["varies"] varies="durations"
 fill(100_000)
 batches = (1, 10, 100, 1000, 10_000)
-calls = {m: lambda _, m=m: redis.zrange(GROW, 0, "+inf", byscore=True, offset=0, num=m) for m in batches}
+calls = {
+    m: lambda _, m=m: redis.zrange(GROW, 0, "+inf", byscore=True, offset=0, num=m)
+    for m in batches
+}
 took = timed(calls, 50)
 redis.delete(GROW, GROW + ":list")
 
 rows = [(f"{m:,}", f"{us:,.0f} µs", f"{us / m:.2f} µs") for m, us in took.items()]
 plot.table(
-    [("M", "one answer", "per member"), *rows], caption="Small batches pay for the way, large ones let others wait."
+    [("M", "one answer", "per member"), *rows],
+    caption="Small batches pay for the way, large ones let others wait.",
 )
 
 # %% [markdown]
@@ -582,7 +642,8 @@ def prove(redis, rng, rounds=500):
     key, model = redis.prefix + "{night}:proof", {}
     redis.delete(key)
     for _ in range(rounds):
-        room, at, now = f"room {rng.randrange(30)}", rng.randrange(50), rng.randrange(50)
+        room, at = f"room {rng.randrange(30)}", rng.randrange(50)
+        now = rng.randrange(50)
         if rng.random() < 0.7:
             assert redis.zadd(key, {room: at}) == (room not in model)
             model[room] = at
@@ -626,7 +687,7 @@ for name in ("fake", "private"):
 
 # %%
 def postpone(redis, room, seconds):
-    """Move the call of `room` on LIST by `seconds`; return whether it was still there."""
+    """Move the call of `room` on LIST by `seconds`; return whether it was there."""
     # your lines
 
 
@@ -640,7 +701,7 @@ import itertools
 
 def client_that_tells(happens):
     client, count = copy.copy(redis), itertools.count(1)
-    client.auto_close_connection_pool = False  # the copy shares it: its end must not close it
+    client.auto_close_connection_pool = False  # shared: its end must not close it
 
     def then(method):
         def call(*args, **options):
@@ -652,7 +713,8 @@ def client_that_tells(happens):
 
     def pipeline(*args, **options):
         pipe = redis.pipeline(*args, **options)
-        pipe.execute, pipe.immediate_execute_command = then(pipe.execute), then(pipe.immediate_execute_command)
+        for sends in ("execute", "immediate_execute_command"):
+            setattr(pipe, sends, then(getattr(pipe, sends)))
         return pipe
 
     client.execute_command, client.pipeline = then(redis.execute_command), pipeline
@@ -664,20 +726,20 @@ def client_that_tells(happens):
 
 
 # %% tags=["check"] jupyter={"source_hidden": true}
-def trial(postpone, *, seconds=600, on_list=True, thief_after=0, later_after=0, cut_after=0):
+def trial(postpone, seconds=600, *, on_list=True, thief=0, later=0, cut=0):
     redis.delete(LIST)
     if on_list:
         redis.zadd(LIST, {"room 9": 5_000_000})
     taken = []
 
     def happens(command):
-        if command == thief_after:
+        if command == thief:
             taken.append(redis.zscore(LIST, "room 9"))
             redis.zrem(LIST, "room 9")
-        if command == later_after:
+        if command == later:
             taken.append("put off")
             redis.zadd(LIST, {"room 9": 300_000}, xx=True, incr=True)
-        if command == cut_after:
+        if command == cut:
             raise EOFError
 
     try:
@@ -696,26 +758,29 @@ def trial(postpone, *, seconds=600, on_list=True, thief_after=0, later_after=0, 
 # %% tags=["check"]
 def check(postpone):
     for seconds in (600, 60):
-        answer, score, _ = trial(postpone, seconds=seconds)
-        if (answer, score) != (True, moved := 5_000_000 + 1000 * seconds):
-            return f"Not yet. A call at 5,000,000 ms, {seconds} s later: wanted True and {moved}.0, got {answer} and {score}."
+        answer, score, _ = trial(postpone, seconds)
+        if (answer, score) != (True, moved := 5_000_000.0 + 1000 * seconds):
+            said = f"wanted True and {moved}, got {answer} and {score}."
+            return f"Not yet. A call at 5,000,000 ms, {seconds} s later: {said}"
     answer, score, _ = trial(postpone, on_list=False)
     if (answer, score) != (False, None):
-        return f"Not yet. A call that is on no list: wanted False and None, got {answer} and {score}."
+        said = f"wanted False and None, got {answer} and {score}."
+        return f"Not yet. A call that is on no list: {said}"
     for n in range(1, 6):
-        answer, score, taken = trial(postpone, thief_after=n)
+        answer, score, taken = trial(postpone, thief=n)
+        why = f"Not yet. A porter took the call after your command {n}"
         if taken and score is not None:
-            return f"Not yet. A porter took the call after your command {n}, and you put it back: it is rung twice."
+            return f"{why}, and you put it back: it is rung twice."
         if taken and answer is not (taken == 5_600_000):
-            return f"Not yet. A porter took the call after your command {n}, at {taken}, and you answered {answer}."
-        if trial(postpone, cut_after=n)[1] is None:
-            return f"Not yet. The power went out after your command {n}: on no list, so nobody is woken."
+            return f"{why}, at {taken}, and you answered {answer}."
+        if trial(postpone, cut=n)[1] is None:
+            why = f"Not yet. The power went out after your command {n}"
+            return f"{why}: on no list, so nobody is woken."
     for n in (1, 2, 3):
-        answer, score, put_off = trial(postpone, later_after=n)
+        answer, score, put_off = trial(postpone, later=n)
         if put_off and (answer, score) != (True, 5_900_000):
-            return (
-                f"Not yet. Another porter put it off by 300 s after your command {n}: {answer}, {score}, not 5900000.0."
-            )
+            why = f"Not yet. Another porter put it off by 300 s after your command {n}"
+            return f"{why}: {answer}, {score}, not 5900000.0."
     return "Passed: moved, or left alone, whatever happened in between."
 
 

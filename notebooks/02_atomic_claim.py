@@ -18,7 +18,8 @@ from jobkit import plot
 
 redis = jk.connect()
 clock = redis.clock
-DELAYED, TRAY, READY = (redis.prefix + "{desk}:" + part for part in ("delayed", "tray", "ready"))
+DESK = redis.prefix + "{desk}:"
+DELAYED, TRAY, READY = DESK + "delayed", DESK + "tray", DESK + "ready"
 
 # %% [markdown]
 # **Predict.** 1,000 calls are due. Three clerks move them from the list to the tray, each as fast as it can, by the code of one of our documents. How many slips will lie in the tray?
@@ -87,11 +88,8 @@ def trial(clerk, order):
 
 # %%
 def every_order(clerk, n):
-    found = {}
-    for order in orders(n):
-        steps, tray = trial(clerk, order)
-        found["".join(name[0] for name, *_ in steps)] = len(tray)
-    return found
+    runs = [trial(clerk, order) for order in orders(n)]
+    return {"".join(name[0] for name, *_ in steps): len(tray) for steps, tray in runs}
 
 
 # %% [markdown]
@@ -141,7 +139,10 @@ def piped(name):
 
 # %%
 found = every_order(piped, 2)
-plot.table([("order", "slips"), *sorted(found.items())], caption="All orders of two who send both together.")
+plot.table(
+    [("order", "slips"), *sorted(found.items())],
+    caption="All orders of two who send both together.",
+)
 
 # %% [markdown]
 # Four of six. What the pipeline joins are the two writes. The read before them is still apart, and what it read may be old by the time that they arrive:
@@ -224,8 +225,10 @@ def swapped(name):
 # Both, side by side:
 
 # %%
-rows = [("reads the answer", *deaths(careful, 3)), ("the slip first", *deaths(swapped, 3))]
-plot.table([("clerk", "dies at once", "after 1", "after 2", "after 3"), *rows], caption="Where is room 412?")
+head = ("clerk", "dies at once", "after 1", "after 2", "after 3")
+rows = [("reads the answer", *deaths(careful, 3))]
+rows += [("the slip first", *deaths(swapped, 3))]
+plot.table([head, *rows], caption="Where is room 412?")
 
 # %% [markdown]
 # Read the column "after 2". Struck off, and no slip: no one will ever ring room 412. With the slip first it is in both, so the next clerk will lay a second one. Swapping the lines swaps the fault.
@@ -239,13 +242,13 @@ plot.table([("clerk", "dies at once", "after 1", "after 2", "after 3"), *rows], 
 rows = []
 for laid in range(4):
     given("room 7", "room 9", "room 412")
-    claimed = [room for room in redis.zrange(DELAYED, 0, -1) if redis.zrem(DELAYED, room)]
+    listed = redis.zrange(DELAYED, 0, -1)
+    claimed = [room for room in listed if redis.zrem(DELAYED, room)]
     redis.rpush(TRAY, *claimed[:laid]) if laid else None
-    rows.append((laid, redis.zcard(DELAYED), redis.llen(TRAY), 3 - redis.zcard(DELAYED) - redis.llen(TRAY)))
-plot.table(
-    [("slips laid before it dies", "on the list", "in the tray", "lost"), *rows],
-    caption="Claimed together, handed over one by one.",
-)
+    there = (redis.zcard(DELAYED), redis.llen(TRAY))
+    rows.append((laid, *there, 3 - sum(there)))
+head = ("slips laid before it dies", "on the list", "in the tray", "lost")
+plot.table([head, *rows], caption="Claimed together, handed over one by one.")
 
 # %% [markdown]
 # > **Document says / measured.** The same document also has a Lua script that does both halves in one step. That one is right. Its Java loop, a page earlier, loses whatever the loop has not reached.
@@ -286,8 +289,10 @@ def pops(name):
 # Now kill it, once with a call that is due, once with one that is an hour away:
 
 # %%
-rows = [("due now", *deaths(pops, 2)), ("due in an hour", *deaths(pops, 2, at=3_600_000))]
-plot.table([("the call is", "dies at once", "after 1", "after 2"), *rows], caption="Where is the call?")
+head = ("the call is", "dies at once", "after 1", "after 2")
+rows = [("due now", *deaths(pops, 2))]
+rows += [("due in an hour", *deaths(pops, 2, at=3_600_000))]
+plot.table([head, *rows], caption="Where is the call?")
 
 # %% [markdown]
 # It can even lose calls that nobody had to touch for an hour. And a pop of many loses many: with `ZPOPMIN key 100`, a crash in the next instant costs up to a hundred calls.
@@ -298,8 +303,14 @@ plot.table([("the call is", "dies at once", "after 1", "after 2"), *rows], capti
 given("room 20", at=3_600_000)
 [(room, score)] = redis.zpopmin(DELAYED, 1)
 redis.zadd(DELAYED, {room: score + 600_000})  # "ten minutes later, please"
-kept = [redis.zadd(DELAYED, {room: score}, nx=True), round((redis.zscore(DELAYED, room) - score) / 60_000)]
-lost = [redis.zadd(DELAYED, {room: score}), round((redis.zscore(DELAYED, room) - score) / 60_000)]
+kept = [
+    redis.zadd(DELAYED, {room: score}, nx=True),
+    round((redis.zscore(DELAYED, room) - score) / 60_000),
+]
+lost = [
+    redis.zadd(DELAYED, {room: score}),
+    round((redis.zscore(DELAYED, room) - score) / 60_000),
+]
 plot.table(
     [("put back", "added", "minutes later"), ("with NX", *kept), ("without", *lost)],
     caption="What becomes of her wish.",
@@ -354,7 +365,8 @@ plot.table([head, row], caption="WATCH: over all orders, and after each death.")
 
 # %%
 steps, tray = trial(watcher, "ABABAB")
-plot.steps([*steps[:5], (*steps[5], "try again from the start")], caption="The second EXEC finds the list changed.")
+steps[5:] = [(*steps[5], "try again from the start")]
+plot.steps(steps, caption="The second EXEC finds the list changed.")
 
 # %% [markdown]
 # Bob made three journeys for nothing. And it isn't only other clerks who change the list. Every guest who orders a call does:
@@ -363,7 +375,8 @@ plot.steps([*steps[:5], (*steps[5], "try again from the start")], caption="The s
 given("room 412")
 ada = watcher("Ada")
 steps = [next(ada), next(ada)]
-steps.append(("a guest", "ZADD: wake me at eight", redis.zadd(DELAYED, {"room 7": clock.now() + 3_600_000})))
+added = redis.zadd(DELAYED, {"room 7": clock.now() + 3_600_000})
+steps.append(("a guest", "ZADD: wake me at eight", added))
 steps.append((*next(ada), "room 7 has nothing to do with it"))
 plot.steps(steps, caption="The busier the hotel, the less gets done.")
 
@@ -382,7 +395,8 @@ redis.eval("return 'good evening'", 0)
 # The 0 says how many *keys* follow. Names of keys go into `KEYS`, everything else into `ARGV`, both counted from 1. Commands are called with `redis.call`:
 
 # %%
-redis.eval("return redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])", 1, DELAYED, 10, "room 9")
+script = "return redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])"
+redis.eval(script, 1, DELAYED, 10, "room 9")
 
 # %% [markdown]
 # Why two lists? A cluster has to know the keys *before* it runs the script, to send it to the node that holds them. Never glue a key's name together inside.
@@ -397,7 +411,7 @@ traps = {
     "return tonumber(ARGV[1]) < tonumber(ARGV[2])": [10, 9],
     "if 0 then return '0 is true' end": [],
 }
-rows = [(script, args or "", redis.eval(script, 0, *args)) for script, args in traps.items()]
+rows = [(code, args or "", redis.eval(code, 0, *args)) for code, args in traps.items()]
 plot.table([("script", "ARGV", "answer"), *rows], caption="What Lua makes of it.")
 
 # %% [markdown]
@@ -408,9 +422,7 @@ plot.table([("script", "ARGV", "answer"), *rows], caption="What Lua makes of it.
 # %%
 script = """
 local sum = 0
-for _, number in ipairs(ARGV) do
-  sum = sum + number
-end
+for _, number in ipairs(ARGV) do sum = sum + number end
 return sum
 """
 
@@ -463,7 +475,10 @@ takes("Cleo"), takes("Dan"), takes("Cleo")
 redis.xack(READY, "porters", cleos["message_id"])
 redis.xdel(READY, cleos["message_id"])
 plot.table(
-    [("still pending", "held by"), ("room 9", redis.xpending(READY, "porters")["consumers"][0]["name"])],
+    [
+        ("still pending", "held by"),
+        ("room 9", redis.xpending(READY, "porters")["consumers"][0]["name"]),
+    ],
     caption="Dan has fainted, but his slip has his name on it.",
 )
 
@@ -494,7 +509,8 @@ assert claim(keys=[DELAYED], args=[clock.now(), 2]) == [b"room 412", b"room 7"]
 
 # %%
 claim = redis.register_script("""
-local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[2])
+local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE',
+  'LIMIT', 0, ARGV[2])
 for _, id in ipairs(due) do
   redis.call('ZREM', KEYS[1], id)
 end
@@ -513,7 +529,8 @@ assert redis.zrange(DELAYED, 0, -1) == [b"room 9"]
 
 # %%
 claim = redis.register_script("""
-local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[2])
+local due = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE',
+  'LIMIT', 0, ARGV[2])
 for _, id in ipairs(due) do
   redis.call('ZREM', KEYS[1], id)
   redis.call('XADD', KEYS[2], '*', 'id', id)
@@ -565,7 +582,10 @@ for order in orders(1):
     in_tray[order] = redis.xlen(READY)
 
 assert deaths(scripted, 1) == ["on the list", "in the tray"]
-plot.table([("order", "slips"), *in_tray.items()], caption="Two orders are left, and both are right.")
+plot.table(
+    [("order", "slips"), *in_tray.items()],
+    caption="Two orders are left, and both are right.",
+)
 
 # %% [markdown]
 # One step has no middle. A third accident: the script ran, and its *answer* was lost. The clerk doesn't know, and sends it again:
@@ -574,7 +594,8 @@ plot.table([("order", "slips"), *in_tray.items()], caption="Two orders are left,
 given("room 412")
 answers = [claim(keys=[DELAYED, READY], args=[100]) for _ in range(3)]
 assert redis.xlen(READY) == 1
-plot.table([("sent", "once", "twice", "three times"), ("moved", *answers)], caption="An answer was lost, twice.")
+rows = [("sent", "once", "twice", "three times"), ("moved", *answers)]
+plot.table(rows, caption="An answer was lost, twice.")
 
 # %% [markdown]
 # It finds nothing, and does nothing. Now all clerks on one page, with the steps that each takes:
@@ -600,7 +621,8 @@ def after_two(clerk, n):
 
 
 rows = [
-    (name, n, sorted(after_two(program, n)), sorted(set(deaths(program, n)))) for name, (program, n) in clerks.items()
+    (name, n, sorted(after_two(program, n)), sorted(set(deaths(program, n))))
+    for name, (program, n) in clerks.items()
 ]
 head = ("clerk", "journeys", "after two clerks", "after a death")
 plot.table([head, *rows], caption="Seven clerks, two questions.", bold=[6, 7])
@@ -618,7 +640,8 @@ plot.table([head, *rows], caption="Seven clerks, two questions.", bold=[6, 7])
 # %%
 from jobkit.scripts import load
 
-code = [line for line in load("promote").text.splitlines() if line and not line.startswith("--")]
+lines = load("promote").text.splitlines()
+code = [line for line in lines if line and not line.startswith("--")]
 why = [
     "an empty list: nothing to do, and an idle queue asks no more than this",
     "one clock for all: the server's",
@@ -633,13 +656,17 @@ why = [
     "how many moved, and for how long the clerk may sleep; -1: for ever",
 ]
 assert len(code) == len(why)
-plot.table([("line", "what for"), *zip(code, why, strict=True)], caption="jobkit/lua/promote.lua, without its header.")
+plot.table(
+    [("line", "what for"), *zip(code, why, strict=True)],
+    caption="jobkit/lua/promote.lua, without its header.",
+)
 
 # %% [markdown]
 # Document C calls this step **SCHEDULED → QUEUED**. Where is the state written down that it changes? Take a job that is due:
 
 # %%
 queue = jk.Queue(redis, "night")
+redis.delete(queue.keys.delayed, *redis.scan_iter(redis.prefix + "{night}*"))
 queue.submit("ring", {"room": 412}, delay=5, id="call-412")
 clock.advance(5)
 CARD = queue.keys.job + "call-412"
@@ -650,7 +677,8 @@ CARD = queue.keys.job + "call-412"
 
 # %%
 def seen(when):
-    return when, queue.get("call-412").state, redis.hlen(CARD), redis.hget(CARD, "state")
+    state = queue.get("call-412").state
+    return when, state, redis.hlen(CARD), redis.hget(CARD, "state")
 
 
 rows = [seen("before"), (queue.promote(), seen("after"))[1]]
@@ -683,7 +711,8 @@ print("in the race:", live.server)
 # %%
 def pipeline_clerk(delayed, ready):
     for room in live.zrange(delayed, "-inf", live.clock.now(), byscore=True):
-        live.pipeline(transaction=True).zrem(delayed, room).xadd(ready, {"id": room}).execute()
+        both = live.pipeline(transaction=True).zrem(delayed, room)
+        both.xadd(ready, {"id": room}).execute()
 
 
 # %% [markdown]
@@ -728,13 +757,19 @@ def hurry(clerk):
 # Your guess from the top of the page, now:
 
 # %% tags=["varies"] varies="three threads race, so each run differs a little"
-rang = {"the document's pipeline": hurry(pipeline_clerk), "the script": hurry(script_clerk)}
+rang = {"the document's pipeline": hurry(pipeline_clerk)}
+rang["the script"] = hurry(script_clerk)
 rows = [
-    (name, *(f"{often[n]:,}" for n in (1, 2, 3)), f"{sum(n * often[n] for n in often):,}")
+    (
+        name,
+        *(f"{often[n]:,}" for n in (1, 2, 3)),
+        f"{sum(n * often[n] for n in often):,}",
+    )
     for name, often in rang.items()
 ]
 head = ("clerk", "rang once", "twice", "three times", "all in all")
-plot.table([head, *rows], caption="1,000 rooms, three clerks: how many rang how often?", bold=[1])
+caption = "1,000 rooms, three clerks: how many rang how often?"
+plot.table([head, *rows], caption=caption, bold=[1])
 
 # %% [markdown]
 # Look at the last column of the first row. Most phones rang more than once, though each pipeline was a perfect transaction and nothing crashed. The second row is what you want to see in your bills: 1,000, each once.
@@ -764,14 +799,17 @@ class Died(BaseException):
 
 
 class Hand:
-    """Runs a program in a thread that stops before each command; `step` lets one through, and tells of it."""
+    """Runs a program that stops before each command; `step` lets one through."""
 
     def __init__(self, name, program):
-        self.name, self.go, self.told, self.ended, self.answer = name, SimpleQueue(), SimpleQueue(), False, None
+        self.name, self.go, self.told = name, SimpleQueue(), SimpleQueue()
+        self.ended, self.answer = False, None
         client = copy.copy(redis)
-        client.auto_close_connection_pool = False  # the pool is shared: a copy that ends must not close it
+        client.auto_close_connection_pool = False  # shared: its end must not close it
         client.execute_command = self.gate(redis.execute_command)
-        client.pipeline = lambda *args, **options: self.piped(client, redis.pipeline(*args, **options))
+        client.pipeline = lambda *args, **options: self.piped(
+            client, redis.pipeline(*args, **options)
+        )
         Thread(target=self.run, args=(program, client), daemon=True).start()
 
     def run(self, program, client):
@@ -802,7 +840,9 @@ class Hand:
             pipe.reset()
             return [client.execute_command(*args, **options) for args, options in stack]
 
-        pipe.execute = lambda: whole() if pipe.transaction or pipe.explicit_transaction else one_by_one()
+        pipe.execute = lambda: (
+            whole() if pipe.transaction or pipe.explicit_transaction else one_by_one()
+        )
         pipe.immediate_execute_command = self.gate(pipe.immediate_execute_command)
         return pipe
 
@@ -822,16 +862,19 @@ class Hand:
 # %% tags=["check"] jupyter={"source_hidden": true}
 def spoken(args):
     words = [word.decode() if isinstance(word, bytes) else str(word) for word in args]
-    return (
-        words[0] if words[0].startswith(("EVAL", "SCRIPT")) else " ".join(words).replace(redis.prefix + "{desk}:", "")
-    )
+    if words[0].startswith(("EVAL", "SCRIPT")):
+        return words[0]
+    return " ".join(words).replace(redis.prefix + "{desk}:", "")
 
 
 def play(claim_due, due, turns, limit=10, *, die=False):
     redis.delete(DELAYED, READY)
     calls = {f"room {n}": clock.now() - 1000 + n for n in range(1, due + 1)}
     redis.zadd(DELAYED, calls | {"room 99": clock.now() + 3_600_000})
-    who = {name: Hand(name, lambda client: claim_due(client, DELAYED, READY, limit)) for name in sorted(set(turns))}
+    who = {
+        name: Hand(name, lambda client: claim_due(client, DELAYED, READY, limit))
+        for name in sorted(set(turns))
+    }
     steps = [step for turn in turns if (step := who[turn].step())]
     for hand in who.values():
         while not hand.ended and len(steps) < 60:
@@ -847,8 +890,8 @@ def rooms(due):
 def places():
     """How often each room stands somewhere: on the list, in the stream."""
     listed = [room.decode() for room in redis.zrange(DELAYED, 0, -1)]
-    slips = [fields.get(b"id", b"a slip without the field id").decode() for _, fields in redis.xrange(READY)]
-    return listed, slips
+    slips, none = redis.xrange(READY), b"a slip without the field id"
+    return listed, [fields.get(b"id", none).decode() for _, fields in slips]
 
 
 # %% [markdown]
@@ -864,7 +907,8 @@ def asks_the_server(claim_due):
     with suppress(Exception):  # what else is wrong, the next one says
         claim_due(long_ago, DELAYED, READY, 10)
     if not long_ago.exists(DELAYED):
-        yield "Not yet. Due in an hour by the server's clock, and moved now. Did you ask if it is due, and by whose clock?"
+        why = "Due in an hour by the server's clock, and moved now"
+        yield f"Not yet. {why}. Did you ask if it is due, and by whose clock?"
 
 
 # %% [markdown]
@@ -879,12 +923,12 @@ def moves_what_is_due(claim_due):
             yield "Not yet. claim.py still ends in NotImplementedError."
         wanted = [f"room {n}" for n in range(1, min(due, limit) + 1)]
         listed, slips = places()
-        if (answer, slips) != (len(wanted), wanted) or sorted(listed + slips) != rooms(due):
-            said = f"{due} due, limit {limit}. Wanted: {wanted} in the stream, and the answer {len(wanted)}."
-            yield plot.steps(
-                steps or [("A", "no command", None)],
-                caption=f"Not yet. {said} Got: {slips}, and {answer!r}; left on the list: {listed}.",
-            )
+        good = (answer, slips) == (len(wanted), wanted)
+        if not good or sorted(listed + slips) != rooms(due):
+            said = f"{due} due, limit {limit}. Wanted: {wanted} in the stream"
+            said += f", and the answer {len(wanted)}. Got: {slips}, and {answer!r}"
+            said = f"Not yet. {said}; left on the list: {listed}."
+            yield plot.steps(steps or [("A", "no command", None)], caption=said)
 
 
 # %% [markdown]
@@ -895,12 +939,14 @@ def moves_what_is_due(claim_due):
 def hands_over_once(claim_due):
     alone, _ = play(claim_due, 1, "A")
     if len(alone) > 6:
-        yield f"Not yet. {len(alone)} commands for one call are too many to try every order."
+        why = f"{len(alone)} commands for one call"
+        yield f"Not yet. {why} are too many to try every order."
     for order in orders(len(alone)):
         steps, answers = play(claim_due, 1, order)
         _, slips = places()
         if slips != ["room 1"] or sum(answers) != 1:
-            yield plot.steps(steps, caption=f"Not yet. Handed over once? Here: {slips}, with the answers {answers}.")
+            said = f"Handed over once? Here: {slips}, with the answers {answers}."
+            yield plot.steps(steps, caption=f"Not yet. {said}")
 
 
 # %% [markdown]
@@ -917,7 +963,8 @@ def outlives_a_death(claim_due):
             times = (listed + slips).count(room)
             if times != 1:
                 said = f"{room} is {'in both places' if times else 'lost'}"
-                yield plot.steps([*steps, ("A", "dies", None, said)], caption="Not yet. In one place, whoever dies?")
+                steps.append(("A", "dies", None, said))
+                yield plot.steps(steps, caption="Not yet. In one place, whoever dies?")
 
 
 # %% [markdown]
@@ -928,14 +975,16 @@ def outlives_a_death(claim_due):
 def is_quick(claim_due):
     steps, _ = play(claim_due, 9, "A")
     if len(steps) > 2:
-        yield f"Not yet. It keeps all promises, with {len(steps)} commands for nine calls. The goal is two."
+        why = f"It keeps all promises, with {len(steps)} commands for nine calls"
+        yield f"Not yet. {why}. The goal is two."
 
 
 def check(claim_due):
-    for promise in (asks_the_server, moves_what_is_due, hands_over_once, outlives_a_death, is_quick):
+    promises = (asks_the_server, moves_what_is_due, hands_over_once)
+    for promise in (*promises, outlives_a_death, is_quick):
         for broken in promise(claim_due):
             return broken
-    return "Passed: once in every order, safe from any death, by one clock, in two commands at most."
+    return "Passed: once in every order, safe from any death, in at most two commands."
 
 
 # %% [markdown]

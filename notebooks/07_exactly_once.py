@@ -21,6 +21,10 @@ from jobkit import plot
 redis = jk.connect()
 clock = redis.clock
 
+for name in ("bar", "again", "keeps-", "till"):  # a second run of this page begins anew
+    for key in redis.scan_iter(redis.prefix + "{" + name + "*"):
+        redis.delete(key)
+
 # %% [markdown]
 # An order is a job of the kit. A porter *claims* it, works, and *acks*: that is the tick. The claim is lent for 30 seconds, the *lease*; who has not acked by then is taken for dead (notebook 05).
 
@@ -89,7 +93,8 @@ rows = [
     ("the bill first", porter("bill", dies=False), porter("bill", dies=True)),
     ("the tick first", porter("tick", dies=False), porter("tick", dies=True)),
 ]
-plot.table([("order of the steps", "all goes well", "dies in between"), *rows], caption="Euros for a bottle of 12.")
+head = ("order of the steps", "all goes well", "dies in between")
+plot.table([head, *rows], caption="Euros for a bottle of 12.")
 
 # %% [markdown]
 # Two steps in two places, so there is a gap, and a gap has two sides. *At least once* or *at most once*: this is all that a queue alone can offer. The kit chooses at least once, as nearly all queues do, since what came twice can be recognised, and what was lost can't.
@@ -151,8 +156,9 @@ len(bills), list(bills.values()).count(24)
 # 16 orders, and 12 of them charge twice. Here is one of the twelve:
 
 # %%
-steps = trial(looks_first, "ABABAB")
-plot.steps([steps[0], (*steps[1], "not yet saved"), *steps[2:]], caption="Both asked before either had saved.")
+first, second, *others = trial(looks_first, "ABABAB")
+steps = [first, (*second, "not yet saved"), *others]
+plot.steps(steps, caption="Both asked before either had saved.")
 
 # %% [markdown]
 # > **Document says / measured.** Document C: "dedup by job id", as `existsById`, then `save`. Measured: 12 of 16 orders of two workers run the work twice. It does help against runs that come one *after* the other, and these are the most. But the slow porter is no rare bird.
@@ -179,7 +185,7 @@ def marks_first(name):
 
 # %%
 def applied(porter, dies_after):
-    """How often is the effect there, if Ada dies after so many steps and Bob runs the job again?"""
+    """How often the effect is there, if Ada dies after so many steps and Bob comes."""
     redis.delete(BILL, MARK + "order-1")
     ada = porter("Ada")
     for _ in range(dies_after):
@@ -269,10 +275,9 @@ for _ in range(2):  # two runs of order 1
     redis.hset(LINES, "order-1", 12)
 
 total = sum(map(int, redis.hvals(LINES)))
-plot.table(
-    [("the bill is", "after two runs"), ("a sum, INCRBY", bill()), ("a line per order, HSET", total)],
-    caption="To add twice is twice. To write down twice is once.",
-)
+rows = [("a sum, INCRBY", bill()), ("a line per order, HSET", total)]
+head = ("the bill is", "after two runs")
+plot.table([head, *rows], caption="To add twice is twice. To write down twice is once.")
 
 # %% [markdown]
 # Set instead of add, insert under a key instead of append: where you can, do. It needs no mark, and no crash can part what is one. Where you can't, there is `once`.
@@ -307,18 +312,18 @@ worker.step()
 # Two runs. And on the bill?
 
 # %%
-plot.table(
-    [("did Ada's run apply it?", "runs", "on the bill"), (first, queue.get("order-2").attempt, bill())],
-    caption="Order 2: run twice, charged once.",
-)
+head = ("did Ada's run apply it?", "runs", "on the bill")
+row = (first, queue.get("order-2").attempt, bill())
+plot.table([head, row], caption="Order 2: run twice, charged once.")
 
 # %% [markdown]
 # Where is the mark? Not in a key of its own. It is a field on the job's card, beside its state:
 
 # %%
 fields = redis.hgetall(queue.keys.job + "order-2")
-rows = [(name, fields[name]) for name in (b"state", b"attempt", b"token", b"once:effect")]
-plot.table([("field", "value"), *rows], caption="The card of order 2. The mark says which claim applied it.")
+names = (b"state", b"attempt", b"token", b"once:effect")
+rows = [("field", "value"), *((name, fields[name]) for name in names)]
+plot.table(rows, caption="The card of order 2. The mark says which claim applied it.")
 
 # %% [markdown]
 # That isn't for tidiness, it is about *time*. A mark of its own needs an end of its own, and any end is wrong. Say that marks live for an hour:
@@ -342,7 +347,8 @@ clock.advance(2 * 3600)
 rows.append(("two hours later", redis.exists(MARK + "order-1"), bill()))
 with_an_end("Bob")
 rows.append(("Bob's run", redis.exists(MARK + "order-1"), bill()))
-plot.table([("after", "is there a mark?", "on the bill"), *rows], caption="A mark that ends after an hour.")
+head = ("after", "is there a mark?", "on the bill")
+plot.table([head, *rows], caption="A mark that ends after an hour.")
 
 # %% [markdown]
 # 24: the mark was gone before the job was. The opposite is as bad. A mark that is set *before* work that fails makes the retry believe that all is done:
@@ -388,10 +394,9 @@ queue.recover()
 # %%
 wish["room 412"] = 22
 [bob] = queue.claim("Bob")
-plot.table(
-    [("claim of warm-1", "attempt", "token"), *((c.worker, c.attempt, c.token) for c in (ada, bob))],
-    caption="One job, two claims.",
-)
+head = ("claim of warm-1", "attempt", "token")
+rows = [(claim.worker, claim.attempt, claim.token) for claim in (ada, bob)]
+plot.table([head, *rows], caption="One job, two claims.")
 
 # %% [markdown]
 # This number is the **fencing token**. A thermostat that ignores it obeys whoever speaks last. One that remembers the largest it has seen doesn't:
@@ -413,12 +418,14 @@ class Thermostat:
 
 # %%
 plain, fenced = Thermostat(), Thermostat()
+late = f"Ada wakes, sets {ada_read}"
 rows = [
     ("Bob sets 22", plain.set(22), fenced.set(22, bob.token)),
-    (f"Ada wakes, sets {ada_read}", plain.set(ada_read), fenced.set(ada_read, ada.token)),
+    (late, plain.set(ada_read), fenced.set(ada_read, ada.token)),
     ("in the room", plain.degrees, fenced.degrees),
 ]
-plot.table([("", "without tokens", "with tokens"), *rows], caption="The guest asked for 22.")
+head = ("", "without tokens", "with tokens")
+plot.table([head, *rows], caption="The guest asked for 22.")
 
 # %% [markdown]
 # An idempotent effect doesn't help here: to *set* 19 twice is as good as once, and it's still wrong. In the kit each verb compares tokens. Ada's ack:
@@ -446,8 +453,16 @@ def tries(claim):
 
 # %%
 redis.delete(BILL)
-rows = [("Ada, the zombie", tries(ada)), ("Bob", tries(bob)), ("Bob, once more", tries(bob)), ("on the bill", bill())]
-plot.table([("who", "once says"), *rows], caption="A zombie cannot apply, and Bob's second call changes nothing.")
+rows = [
+    ("Ada, the zombie", tries(ada)),
+    ("Bob", tries(bob)),
+    ("Bob, once more", tries(bob)),
+    ("on the bill", bill()),
+]
+plot.table(
+    [("who", "once says"), *rows],
+    caption="A zombie cannot apply, and Bob's second call changes nothing.",
+)
 
 # %% [markdown]
 # (The second True means: it's applied, by you. So a call whose answer was lost may simply be sent again.)
@@ -482,7 +497,8 @@ worker.drain()
 # %%
 presses.append(queue.submit("bottle", {"euros": 12}, id="slip-88"))
 rows = [(n, created, state) for n, (_, created, state) in enumerate(presses, 1)]
-plot.table([("press", "created", "its state"), *rows], caption=f"One job; on the bill: {bill()}.")
+head = ("press", "created", "its state")
+plot.table([head, *rows], caption=f"One job; on the bill: {bill()}.")
 
 # %% [markdown]
 # The job's card is the mark, and asking and writing are one script: two clients at one instant make one job. And how long does it hold?
@@ -509,7 +525,8 @@ def new_after_two_hours(retention):
 
 # %%
 rows = [(f"{hours} h", new_after_two_hours(hours * 3600)) for hours in (1, 24)]
-plot.table([("retention", "a new job?"), *rows], caption="The same slip again, two hours after it was done.")
+head = ("retention", "a new job?")
+plot.table([head, *rows], caption="The same slip again, two hours after it was done.")
 
 # %% [markdown] points=["A11"]
 # ## When the effect is elsewhere
@@ -577,7 +594,8 @@ def pays(key):
 
 # %%
 rows = [(name, pays(key)) for name, key in keys.items()]
-plot.table([("the key", "the guest pays"), *rows], caption="Two bottles, 24 euros. Each job ran twice.", bold=[5])
+caption = "Two bottles, 24 euros. Each job ran twice."
+plot.table([("the key", "the guest pays"), *rows], caption=caption, bold=[5])
 
 # %% [markdown]
 # A key must be the same for every run of a job, and different for any other job. The attempt makes it too fine; room and amount too coarse, and the hotel has given a bottle away. The kit's key is the job's id. An id of your own may come again later, as another job, so there a random number is added. Two runs of one job:
@@ -599,8 +617,13 @@ clock.advance(2 * 3600)
 till.submit("pay", {"euros": 12}, id="order-3")
 [cleo] = till.claim("Cleo")
 till.ack(cleo)
-rows = [(claim.worker, claim.attempt, claim.idempotency_key) for claim in (ada, bob, cleo)]
-plot.table([("run by", "attempt", "key"), *rows], caption="Two runs of one job, and one of another job with its name.")
+runs = (ada, bob, cleo)
+rows = [(claim.worker, claim.attempt, claim.idempotency_key) for claim in runs]
+head, caption = (
+    ("run by", "attempt", "key"),
+    "Two runs of one job, one of its namesake.",
+)
+plot.table([head, *rows], caption=caption)
 
 # %% [markdown] points=["A11"]
 # ## No answer is not a no
@@ -644,8 +667,14 @@ def tried(loses, retry, keyed):
 # On each of the two lines:
 
 # %%
-porters = {"gives up": (0, False), "tries again": (1, False), "tries again, with the key": (1, True)}
-rows = [(name, tried("question", *how), tried("answer", *how)) for name, how in porters.items()]
+rows = [
+    (name, tried("question", *how), tried("answer", *how))
+    for name, how in (
+        ("gives up", (0, False)),
+        ("tries again", (1, False)),
+        ("tries again, with the key", (1, True)),
+    )
+]
 plot.table(
     [("the porter", "the question was lost", "the answer was lost"), *rows],
     caption="What the guest pays for a bottle of 12.",
@@ -676,7 +705,8 @@ porter_of_the_till.drain()
 # Two runs, so two calls. How many charges?
 
 # %%
-plot.table([("calls", "charges"), (bank.calls, bank.charges)], caption="Order 4, over a bad line.")
+rows = [("calls", "charges"), (bank.calls, bank.charges)]
+plot.table(rows, caption="Order 4, over a bad line.")
 
 # %% [markdown]
 # Real banks forget keys, often after a day. Then the last retry must come before that: 5 s, 30 s, 5 min and 1 h are well inside; a dead letter that somebody requeues on Monday isn't. Ask the API how long, and look before you requeue.
@@ -690,7 +720,9 @@ plot.table([("calls", "charges"), (bank.calls, bank.charges)], caption="Order 4,
 # %%
 def rings(first, dies):
     marked, phone = [], []
-    steps = [marked.append, phone.append] if first == "mark" else [phone.append, marked.append]
+    steps = [marked.append, phone.append]
+    if first == "ring":
+        steps.reverse()
     for step in steps[: 1 if dies else 2]:
         step("Ada")
     if not marked:
@@ -702,8 +734,12 @@ def rings(first, dies):
 # Without and with a death:
 
 # %%
-rows = [(f"{first} first", rings(first, dies=False), rings(first, dies=True)) for first in ("mark", "ring")]
-plot.table([("porter", "no death", "death in between"), *rows], caption="How often does the phone ring?")
+rows = []
+for first in ("mark", "ring"):
+    rows.append((f"{first} first", rings(first, dies=False), rings(first, dies=True)))
+
+head = ("porter", "no death", "death in between")
+plot.table([head, *rows], caption="How often does the phone ring?")
 
 # %% [markdown]
 # There is no third row. Between a phone and a mark lies a gap that no program closes, since no step does both. Choose: a guest who is woken twice, or one who isn't woken. **Exactly once is not a way of delivering; it is an effect, and the place where the effect lands must help.**
@@ -716,12 +752,14 @@ plot.table([("porter", "no death", "death in between"), *rows], caption="How oft
 
 # %%
 def prove(redis, rng, orders=100):
-    queue = jk.Queue(redis, f"proof-{rng.randrange(10**9)}", lease=30, max_attempts=50, rng=rng)
+    queue = jk.Queue(redis, "proof", lease=30, max_attempts=50, rng=rng)
+    redis.delete(queue.keys.delayed, *redis.scan_iter(redis.prefix + "{proof}*"))
     total, runs = jk.effect_key(queue, "total"), 0
     queue.submit_many(jk.New("bottle", {"euros": 12}) for _ in range(orders))
     while queue.counts().totals.get("done", 0) < orders:
         for claim in queue.claim("somebody", limit=orders):
-            runs, fate = runs + 1, rng.choice(["after the claim", "after once", "lives"])
+            runs += 1
+            fate = rng.choice(["after the claim", "after once", "lives"])
             if fate != "after the claim":
                 jk.once(queue, claim, ("INCRBY", total, 12))
             if fate == "lives":
@@ -737,7 +775,8 @@ def prove(redis, rng, orders=100):
 # %%
 runs, total = prove(redis, random.Random(1))
 assert total == 1200
-plot.table([("orders", "runs", "on the bill"), (100, runs, total)], caption="100 orders of 12 euros.")
+rows = [("orders", "runs", "on the bill"), (100, runs, total)]
+plot.table(rows, caption="100 orders of 12 euros.")
 
 # %% [markdown]
 # More than three runs per order, and not a cent too much or too little. The same on the other Redis:
@@ -763,7 +802,7 @@ POINTS, GIVEN = (redis.prefix + "{bar}:" + part for part in ("points", "given"))
 
 
 def add_points(redis, order, guest, points):
-    """Add `points` to the field `guest` of the hash POINTS; the set GIVEN holds the orders that had theirs."""
+    """Add `points` to `guest` in the hash POINTS; GIVEN: the orders that had theirs."""
     # your lines
 
 
@@ -781,7 +820,7 @@ class PowerCut(BaseException):
 
 def client_that_tells(happens):
     client, count = copy.copy(redis), itertools.count(1)
-    client.auto_close_connection_pool = False  # the pool is shared: a copy that ends must not close it
+    client.auto_close_connection_pool = False  # shared: its end must not close it
 
     def then(method):
         def call(*args, **options):
@@ -793,7 +832,8 @@ def client_that_tells(happens):
 
     def pipeline(*args, **options):
         pipe = redis.pipeline(*args, **options)
-        pipe.execute, pipe.immediate_execute_command = then(pipe.execute), then(pipe.immediate_execute_command)
+        for sends in ("execute", "immediate_execute_command"):
+            setattr(pipe, sends, then(getattr(pipe, sends)))
         return pipe
 
     client.execute_command, client.pipeline = then(redis.execute_command), pipeline
@@ -834,23 +874,28 @@ def trial_of_points(add_points, *, colleague_after=0, cut_after=0):
 def check(add_points):
     answers, points = trial_of_points(add_points)
     if (answers, points) != ([True], 30):
-        return f"Not yet. 30 points for order 1: wanted True and 30, got {answers[0]!r} and {points}."
+        said = f"wanted True and 30, got {answers[0]!r} and {points}"
+        return f"Not yet. 30 points for order 1: {said}."
     answer = add_points(redis, "order-2", "Eve", 20)
     if (answer, points_of("Eve")) != (True, 50):
-        return f"Not yet. 20 more for order 2: wanted True and 50, got {answer!r} and {points_of('Eve')}."
+        said = f"wanted True and 50, got {answer!r} and {points_of('Eve')}"
+        return f"Not yet. 20 more for order 2: {said}."
     clock.advance(7 * 86_400)
     answer = add_points(redis, "order-1", "Eve", 30)
     if (answer, points_of("Eve")) != (False, 50):
-        return f"Not yet. Order 1 again, a week later: wanted False and 50, got {answer!r} and {points_of('Eve')}."
+        said = f"wanted False and 50, got {answer!r} and {points_of('Eve')}"
+        return f"Not yet. Order 1 again, a week later: {said}."
     for n in range(1, 8):
         answers, points = trial_of_points(add_points, colleague_after=n)
         if points != 30 or answers.count(True) != 1:
-            return f"Not yet. A colleague did order 1 after your command {n}: wanted 30 and one True, got {points} and {answers}."
+            why = f"A colleague did order 1 after your command {n}"
+            return (
+                f"Not yet. {why}: wanted 30 and one True, got {points} and {answers}."
+            )
         _, points = trial_of_points(add_points, cut_after=n)
         if points != 30:
-            return (
-                f"Not yet. The power went out after your command {n}, then it was run again: wanted 30, got {points}."
-            )
+            why = f"The power went out after your command {n}, then it was run again"
+            return f"Not yet. {why}: wanted 30, got {points}."
     return "Passed: once, whoever came in between and wherever it stopped."
 
 

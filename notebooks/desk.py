@@ -1,6 +1,7 @@
-"""The night desk's handler, for worker processes: notebook 05 starts three of them, and kills one.
+"""The night desk's handler, for worker processes: notebook 05 starts three of them.
 
-A worker process imports a module, so its handlers stand in a file; a function from a cell can't travel.
+A worker process imports a module, so its handlers stand in a file: a function from a
+cell can't travel.
 """
 
 import jobkit as jk

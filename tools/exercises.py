@@ -3,10 +3,15 @@
 A solution is a .py file that holds its answer between `### BEGIN SOLUTION` and `### END SOLUTION`.
 In the exercise, such a part of a function becomes `raise NotImplementedError`, and such a part of a
 module is left out. Hints go along as they are; folders of other answers (right, wrong) do not.
+
+exercises/.made.json says what was made last. A file that is something else by now is somebody's work:
+it is left alone here, and by the tests.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -33,15 +38,33 @@ def exercises(solutions: Path = KIT / "solutions") -> dict[str, str]:
     return made
 
 
-def main() -> None:
-    """Write exercises/, and say which files changed."""
-    for name, text in exercises().items():
-        path = KIT / "exercises" / name
-        if path.exists() and path.read_text("utf-8") == text:
+def record(made: dict[str, str]) -> str:
+    """Say what was made, as .made.json holds it: path -> fingerprint."""
+    return json.dumps({name: digest(text) for name, text in sorted(made.items())}, indent=1) + "\n"
+
+
+def digest(text: str) -> str:
+    """A fingerprint."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def main(made: dict[str, str] | None = None, folder: Path = KIT / "exercises") -> None:
+    """Write exercises/, and say which files changed, and which are somebody's own and stay as they are."""
+    made = exercises() if made is None else made
+    told = folder / ".made.json"
+    before = json.loads(told.read_text("utf-8")) if told.exists() else {}
+    for name, text in made.items():
+        path = folder / name
+        old = path.read_text("utf-8") if path.exists() else None
+        if old == text:
+            continue
+        if old is not None and digest(old) != before.get(name):
+            print(f"exercises/{name} is left alone: somebody worked in it. To have it anew, move it away")
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8", newline="\n")
         print(f"exercises/{name}")
+    told.write_text(record(made), "utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ The source is a jupytext py:percent file: it reads well in a review, and is what
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import re
 import sys
 import sysconfig
@@ -17,6 +19,7 @@ import click
 from nbformat import NotebookNode, from_dict
 
 from jobkit.cli import notebooks
+from jobkit.connect.choose import VARIABLE
 from jobkit.errors import ConfigError
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -36,10 +39,12 @@ def command(names: tuple[str, ...], check: bool, folder: Path) -> None:
     """Run the sources of these numbers, or all of them, and store the notebooks with their outputs.
 
     A cell that raises without the tag `raises-exception`, or an output that names a folder of this
-    machine, is not stored: exit status 1.
+    machine, is not stored: exit status 1. JOBKIT_REDIS is not looked at: what is stored is what a
+    reader sees first.
     """
     sources = notebooks.find(names, folder=folder, suffix=".py")
     notebooks.settle()
+    os.environ.pop(VARIABLE, None)
     verdicts = {source.stem: out_of_step(source) if check else store(source) for source in sources}
     for name, problem in verdicts.items():
         click.echo(f"{name:<32}{problem or ('in step' if check else 'stored')}")
@@ -58,21 +63,35 @@ def store(source: Path) -> str:
             cell.outputs = [tidy(output) for output in cell.outputs if WIDGET not in output.get("data", {})]
             if names := places_named(cell):
                 return f"cell {cell.execution_count}: its output names a folder of this machine, {names[0]}"
-    notebook.metadata = from_dict(METADATA)  # the kernel put its version there
+    made = {"source": digest(notebook), "stored": digest(notebook, outputs=True)}
+    notebook.metadata = from_dict(METADATA | {"jobkit": made})  # the kernel put its version there
     notebooks.write(notebook, source.with_suffix(".ipynb"))
     return ""
 
 
 def out_of_step(source: Path) -> str:
-    """Say what differs between a source and its stored notebook, or nothing."""
+    """Say that a notebook was not stored anew since its source changed, or nothing. A reader's changes are no fault."""
     stored = source.with_suffix(".ipynb")
     if not stored.exists():
         return "not stored yet: make notebooks"
-    old, new = (
-        [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in notebook.cells]
-        for notebook in (notebooks.read(stored), load(source))
-    )
-    return "" if old == new else f"out of step with {source.name}: make notebooks"
+    made = notebooks.read(stored).metadata.get("jobkit", {})
+    same = made.get("source") == digest(load(source))
+    return "" if same else f"out of step with {source.name}: make notebooks"
+
+
+def is_as_stored(notebook: NotebookNode) -> bool:
+    """Whether nobody ran or changed it since: a reader who solves an exercise and saves has a notebook of their own."""
+    return bool(notebook.metadata.get("jobkit", {}).get("stored") == digest(notebook, outputs=True))
+
+
+def digest(notebook: NotebookNode, *, outputs: bool = False) -> str:
+    """A fingerprint of the cells: their kind, source and tags, and, if asked, what they put out."""
+    cells = [
+        [cell.cell_type, cell.source, cell.metadata.get("tags", [])]
+        + ([cell.get("execution_count"), cell.get("outputs")] if outputs else [])
+        for cell in notebook.cells
+    ]
+    return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def load(source: Path) -> NotebookNode:

@@ -4,10 +4,11 @@ import os
 
 import nbformat
 import pytest
+from support.own import somebodys_own
 
 from jobkit.cli import notebooks
 from jobkit.cli.notebooks import FOLDER
-from jobkit.cli.store import out_of_step, store
+from jobkit.cli.store import is_as_stored, out_of_step, store
 
 SOURCE = """# %% [markdown]
 # # A lesson
@@ -45,16 +46,37 @@ def test_stored_with_outputs_and_nothing_of_this_machine(source):
     assert notebook.cells[1].outputs[0].text == "hello\n"
     assert notebook.cells[2].outputs[0].ename == "ZeroDivisionError"
     assert len({cell.id for cell in notebook.cells}) == 4
-    assert notebook.metadata == {
-        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+    assert notebook.metadata.keys() == {"jobkit", "kernelspec", "language_info"}
+    assert notebook.metadata.language_info == {"name": "python"}
+    assert is_as_stored(notebook)
     first = source.with_suffix(".ipynb").read_bytes()
     store(source)
     assert source.with_suffix(".ipynb").read_bytes() == first, "stored again, nothing differs"
     assert out_of_step(source) == ""
     source.write_text(SOURCE.replace("A lesson", "Another lesson"))
     assert out_of_step(source) == "out of step with 01_lesson.py: make notebooks"
+
+
+def test_what_a_reader_does_to_a_notebook_is_seen_and_is_not_out_of_step(source):
+    source.write_text(SOURCE)
+    store(source)
+    for change in ({"source": "print('mine')"}, {"execution_count": 7}, {"outputs": []}):
+        notebook = stored(source)
+        notebook.cells[1].update(change)
+        notebook.metadata.language_info["version"] = "3.13.0"  # as JupyterLab saves it
+        nbformat.write(notebook, source.with_suffix(".ipynb"))
+        assert not is_as_stored(stored(source)), change
+        assert out_of_step(source) == ""
+        source.write_text(SOURCE.replace("A lesson", f"A lesson, and {change}"))
+        assert out_of_step(source) == "out of step with 01_lesson.py: make notebooks"
+        source.write_text(SOURCE)
+        store(source)
+
+
+def test_stored_is_what_a_reader_sees_first(tmp_path, run):
+    (tmp_path / "01_lesson.py").write_text("# %%\nimport os\nprint(os.environ.get('JOBKIT_REDIS'))\n")
+    assert run("store", "--notebooks", tmp_path, JOBKIT_REDIS="fake")[0] == 0
+    assert stored(tmp_path / "01_lesson.py").cells[0].outputs[0].text == "None\n"
 
 
 @pytest.mark.parametrize(
@@ -94,6 +116,12 @@ def test_the_command_says_what_became_of_each(tmp_path, run):
     assert run("store", "1", "--check", "--notebooks", tmp_path)[:2] == (0, f"{'01_lesson':<32}in step\n")
 
 
-@pytest.mark.parametrize("name", sorted({path.stem for path in FOLDER.glob("[0-9][0-9]_*") if path.is_file()}))
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.py")))
 def test_the_kits_own_notebooks_are_in_step(name):
     assert out_of_step(FOLDER / f"{name}.py") == ""
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.ipynb")))
+def test_each_of_them_has_a_source(name):
+    if not (FOLDER / f"{name}.py").exists():
+        somebodys_own(f"notebooks/{name}.ipynb")

@@ -1,10 +1,14 @@
-"""exercises/ is made from solutions/: the same paths, the same words, without the answers."""
+"""exercises/ is made from solutions/: the same paths, the same words, without the answers.
+
+What a learner makes of it, and saves, is no fault.
+"""
 
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from support.own import somebodys_own
 
 KIT = Path(__file__).parents[2]
 sys.path.insert(0, os.fspath(KIT / "tools"))
@@ -13,14 +17,44 @@ import exercises  # noqa: E402, a script beside the package
 MADE = exercises.exercises()
 
 
+def test_they_were_made_anew_since_a_solution_changed():
+    made = (KIT / "exercises/.made.json").read_text("utf-8")
+    assert made == exercises.record(MADE), "run: python tools/exercises.py"
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_an_exercise_is_its_solution_without_the_answer(name):
-    assert (KIT / "exercises" / name).read_text("utf-8") == MADE[name], "run: python tools/exercises.py"
+    path = KIT / "exercises" / name
+    if not path.exists() or path.read_text("utf-8") != MADE[name]:
+        somebodys_own(f"exercises/{name}")
 
 
 def test_there_is_no_exercise_without_a_solution():
-    found = {path.relative_to(KIT / "exercises").as_posix() for path in (KIT / "exercises").rglob("*.*")}
-    assert {name for name in found if "__pycache__" not in name} == set(MADE)
+    paths = [path.relative_to(KIT / "exercises") for path in (KIT / "exercises").rglob("*") if path.is_file()]
+    cached = {"__pycache__", ".ipynb_checkpoints"}
+    found = {path.as_posix() for path in paths if not cached & set(path.parts)}
+    if more := sorted(found - {*MADE, ".made.json"}):
+        somebodys_own(f"exercises/{more[0]}")
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_learners_own_answer_is_left_alone_and_fails_only_where_changes_land(tmp_path, capsys, monkeypatch, strict):
+    exercises.main({"02/claim.py": "stub\n", "02/hints.md": "think\n"}, tmp_path)
+    (tmp_path / "02/claim.py").write_text("solved\n")
+    capsys.readouterr()
+    exercises.main({"02/claim.py": "a new stub\n", "02/hints.md": "think hard\n"}, tmp_path)
+    assert capsys.readouterr().out.splitlines() == [
+        "exercises/02/claim.py is left alone: somebody worked in it. To have it anew, move it away",
+        "exercises/02/hints.md",
+    ]
+    assert (tmp_path / "02/claim.py").read_text() == "solved\n"
+    assert (tmp_path / "02/hints.md").read_text() == "think hard\n"
+    monkeypatch.setenv("JOBKIT_REQUIRE_LIVE", "1" if strict else "")
+    with pytest.raises(pytest.fail.Exception if strict else pytest.skip.Exception, match=r"exercises/02/claim\.py is "):
+        somebodys_own("exercises/02/claim.py")
+    (tmp_path / "02/claim.py").unlink()
+    exercises.main({"02/claim.py": "a new stub\n"}, tmp_path)
+    assert (tmp_path / "02/claim.py").read_text() == "a new stub\n"
 
 
 @pytest.mark.parametrize("name", [name for name in MADE if name.endswith(".py")])

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from nbformat import NotebookNode
+from support.own import somebodys_own
 
 from jobkit.cli import notebooks, store
 
@@ -22,9 +23,21 @@ def source(name) -> NotebookNode:
     return store.load(notebooks.FOLDER / f"{name}.py")
 
 
+def as_stored(name) -> NotebookNode:
+    notebook = notebooks.read(notebooks.FOLDER / f"{name}.ipynb")
+    if not store.is_as_stored(notebook):
+        somebodys_own(f"notebooks/{name}.ipynb")
+    return notebook
+
+
+@pytest.fixture(name="as_stored")
+def _as_stored():
+    return as_stored
+
+
 @pytest.fixture
 def stored(name) -> NotebookNode:
-    return notebooks.read(notebooks.FOLDER / f"{name}.ipynb")
+    return as_stored(name)
 
 
 @pytest.fixture

@@ -14,13 +14,15 @@ ANSWERS = {
     f"return round(min(600_000, 5000 * 2 ** min(failed - 1, 7)) * {JITTER})": "Passed",
     f"return round((600_000 if failed > 7 else 5000 << (failed - 1)) * {JITTER})": "Passed",
     f"return int(1000 * [5, 10, 20, 40, 80, 160, 320, 600][min(failed, 8) - 1] * {JITTER})": "Passed",
-    f"return round(1000 * min(600, 5 * 2 ** (failed - 1)) * {JITTER})": "Passed",  # Python's whole numbers may be long
     "return Exponential(5, cap=600, jitter=proportional(0.2)).delay(failed, Dice(u))": "Passed",
     # document A: n counts the failed run already
     f"return round(min(600_000, 5000 * 2 ** min(failed, 7)) * {JITTER})": "the first wait is the base",
     # seconds, or no whole number
-    f"return round(min(600, 5 * 2 ** min(failed - 1, 7)) * {JITTER})": "the first wait is the base",
-    f"return min(600_000, 5000 * 2 ** min(failed - 1, 7)) * {JITTER}": "Returned 5000.0",
+    f"return round(min(600, 5 * 2 ** min(failed - 1, 7)) * {JITTER})": "milliseconds, please, not seconds",
+    f"return min(600_000, 5000 * 2 ** min(failed - 1, 7)) * {JITTER}": "`round` makes one. Called garage(1, 0.5). "
+    "Returned 5000.0, expected 5000",
+    f"return min(600, 5 * 2 ** min(failed - 1, 7)) * {JITTER}": "`round` makes one",
+    "return '5000'": "`round` makes one",
     # a factor or a table of another kind
     f"return round(min(600_000, 5000 * failed) * {JITTER})": "the doubling ends at ten minutes",
     f"return round(1000 * [5, 30, 300, 3600][min(failed, 4) - 1] * {JITTER})": "twice the first",
@@ -33,11 +35,20 @@ ANSWERS = {
     f"return round(min(600_000, 5000 * 2 ** min(failed - 1, 20) * {JITTER}))": "Which comes last?",
     f"return round(min(600_000, 5000 * 2.0 ** (failed - 1)) * {JITTER})": "a large n is only a large n",
     f"return round(min(600_000, 5000 * 2 ** (failed - 1) * {JITTER}))": "Which comes last?",
+    # right, by way of a number of 200,000 bits; or of as many steps
+    f"return round(1000 * min(600, 5 * 2 ** (failed - 1)) * {JITTER})": "clamp the exponent before the power",
+    f"return round(min(600_000, 5000 << failed - 1) * {JITTER})": "clamp the exponent before the power",
+    f"n = 5000\n    for _ in range(failed - 1): n *= 2\n    return round(min(600_000, n) * {JITTER})": "clamp the expo",
+    f"n = 5000\n    for _ in range(failed - 1): n = min(600_000, 2 * n)\n    return round(n * {JITTER})": "Passed",
+    "return garage(failed - 1, u) if failed > 8 else 5000 << failed - 1": "an unlucky roll",
+    f"return garage(failed - 1, u) if failed > 8 else round(min(600_000, 5000 << failed - 1) * {JITTER})": "It raised "
+    "RecursionError",
     # document B: 64 bits, in ns
     f"return round(min(600_000, int64(5 * 10**9 << (failed - 1)) // 10**6) * {JITTER})": "64 bits are soon used up",
     # the stub
-    "pass": "the first wait is the base",
+    "pass": "nothing came back. Is there a `return`",
     "return None": "Returned None, expected 5000",
+    f"if failed < 8: return round((5000 << failed - 1) * {JITTER})": "nothing came back",
 }
 
 

@@ -97,7 +97,7 @@ def test_the_solution_in_the_fold_passes(redis):
     assert "Passed" in verdict(redis, re.sub(r"^def .*\n\s+", "", code))
 
 
-def test_the_stub_does_not_pass():
-    cells = notebooks.read(notebooks.FOLDER / "07_exactly_once.ipynb").cells
+def test_the_stub_does_not_pass(as_stored):
+    cells = as_stored("07_exactly_once").cells
     last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
     assert "Not yet" in str(last.outputs)

@@ -24,7 +24,8 @@ def words(cell):
 
 
 def lines(cell):
-    return sum(1 for line in cell.source.splitlines() if line.strip())
+    """How many lines of code: a bracket that closes is none."""
+    return sum(1 for line in cell.source.splitlines() if line.strip(" )]},:"))
 
 
 def test_in_step_with_its_source(name):
@@ -43,6 +44,7 @@ def test_no_error_no_warning_no_place_of_a_machine(code):
             text = str(output.get("text", "")) + str({k: v for k, v in output.get("data", {}).items() if "text" in k})
             assert not NO_PLACE.search(text), text
             assert not re.search(r"\b\w*Warning\b", text), text
+            assert "as JOBKIT_REDIS says" not in text, "a new reader has not set it"
 
 
 def test_tags_are_known_and_reasons_given(source):
@@ -87,6 +89,15 @@ def test_rhythm(source):
     assert "cc" not in kinds, "two code cells without a word between them"
     assert kinds[0] == "m"
     assert kinds[-1] == "m"
+
+
+def test_no_line_of_code_is_cut_by_a_browser(source):
+    """A window 1,200 px wide shows 88 characters of a code cell, or of code in the prose; the rest is out of sight."""
+    code = [cell.source for cell in source.cells if cell.cell_type == "code"]
+    prose = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
+    code += re.findall(r"^```\w*\n(.*?)^```", prose, re.MULTILINE | re.DOTALL)
+    code += [(notebooks.FOLDER / "desk.py").read_text("utf-8")]  # notebook 05 shows it
+    assert [line for text in code for line in text.splitlines() if len(line) > 88] == []
 
 
 def test_a_picture_or_a_table_for_every_third_cell(stored, code):
