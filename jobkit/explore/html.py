@@ -20,6 +20,8 @@ ARROW = "→"
 
 _LEFT = "text-align:left;vertical-align:top"
 """JupyterLab sets a table's words to the right, and into the middle, unless told otherwise."""
+_BREAK = f"{_LEFT};overflow-wrap:anywhere"
+"""For a cell with a word of more than 40 letters: it is broken, lest it push the other workers off the page."""
 _BROKEN = "background:#b00020;color:#fff;padding:0 .4em"
 """White on red: 7.2 to 1, on a light page and on a dark one."""
 
@@ -70,7 +72,8 @@ def _row(number: int, step: Step, names: list[str], *, timed: bool, noted: bool)
 
 
 def _cell(content: str) -> str:
-    return f'<td style="{_LEFT}">{content}</td>' if content else "<td></td>"
+    style = _BREAK if any(len(word) > 40 for word in content.split()) else _LEFT
+    return f'<td style="{style}">{content}</td>' if content else "<td></td>"
 
 
 def _said(step: Step) -> str:

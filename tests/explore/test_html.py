@@ -4,10 +4,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import example, given
-from support.timelines import AT_ONCE, EVIL, FAULTS, JUMP, LONG, RACY, SEEN, coverages, failures
+from support.timelines import AT_ONCE, COMMAND, EVIL, FAULTS, JUMP, LONG, RACY, SEEN, WAIT, coverages, failures
 
 from jobkit.explore.html import timeline_html
-from jobkit.explore.trace import Coverage
+from jobkit.explore.trace import Coverage, Step
 from jobkit.explore.verdict import NOT_MODELLED, verdict
 from jobkit.explore.words import lanes, plain
 
@@ -67,8 +67,9 @@ def test_faults_are_words_and_time_is_shown_where_it_passes():
 
 
 def test_commands_are_code_and_what_is_more_is_bold():
-    cells = {text(cell): [child.tag for child in cell] for cell in parsed(FAULTS).iter("td")}
-    assert cells["ZREM delayed j0 → (reply lost: 1)"] == ["code", "bdi"]
+    cells = {text(cell): [part.tag for part in cell.iter()][1:] for cell in parsed(FAULTS).iter("td")}
+    assert cells["LRANGE running 0 -1 → []"] == ["code", "bdi", "code"]
+    assert cells["ZREM delayed j0 → (reply lost: 1)"] == ["code", "bdi", "strong"]
     assert cells["dies before RPUSH ready j0"] == ["strong"]
     assert cells["wakes up"] == ["strong"]
 
@@ -76,6 +77,7 @@ def test_commands_are_code_and_what_is_more_is_bold():
 @given(failure=failures())
 @example(failure=EVIL)
 @example(failure=LONG)
+@example(failure=WAIT)
 def test_headings_tell_a_screen_reader_whose_cell_it_is(failure):
     tree = parsed(failure)
     if not failure.steps:
@@ -126,6 +128,16 @@ def test_a_step_stands_in_its_workers_column(failure):
             assert all(not text(cell) for cell, name in zip(row, heads, strict=True) if name not in {None, step.worker})
 
 
+def test_a_long_key_does_not_push_the_other_workers_off_the_page():
+    page = timeline_html(
+        replace(RACY, steps=(Step(COMMAND, "A", "GET " + "k" * 50), Step(COMMAND, "B", "GET k"))), SEEN
+    )
+    assert re.findall(r'<td style="([^"]*)"', page) == [
+        "text-align:left;vertical-align:top;overflow-wrap:anywhere",
+        "text-align:left;vertical-align:top",
+    ]
+
+
 def test_nothing_that_a_key_holds_becomes_markup():
     page = timeline_html(EVIL, SEEN)
     assert "<script" not in page
@@ -138,7 +150,7 @@ def test_it_needs_no_styles_and_brings_none_for_the_page():
     page = timeline_html(FAULTS, SEEN)
     bare = re.sub(r' style="[^"]*"', "", page)
     assert text(ET.fromstring(f"<div>{bare}</div>")) == text(parsed(FAULTS))
-    assert len(set(re.findall(r'style="([^"]*)"', page))) <= 4
+    assert len(set(re.findall(r'style="([^"]*)"', page))) <= 5
     assert not re.search(r"<style|<script|class=|id=|href|src=|url\(", page)
 
 

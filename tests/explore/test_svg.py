@@ -131,7 +131,7 @@ def test_a_picture():
 
 def test_each_sort_of_step_has_words_and_a_look_of_its_own():
     assert LOOKS.keys() == set(Kind)
-    looks = [look._replace(edge="") for look in LOOKS.values()]  # printed without colours
+    looks = [look._replace(edge="", width=1) for look in LOOKS.values()]  # as a bad copy of a slide has them
     assert len({*looks}) >= len(Kind) - 1  # a crash and an error differ in their words
     words = [" ".join(text.text for text in texts[:-1]) for _, _, texts in groups(parsed(FAULTS))]
     assert words == [
@@ -151,6 +151,16 @@ def test_a_workers_line_ends_where_it_dies_and_a_recovery_begins_later():
     assert worker[0] < tops[0]
     assert tops[3] < worker[1] < tops[4] < recovery[0] + 2
     assert recovery[1] > tops[5]
+
+
+def test_it_fits_a_slide():
+    wide = [int(parsed(failure).get("width")) for failure in (*MANY, TALL)]
+    assert max(wide[:2]) <= 1024
+    assert max(wide) <= 1440
+
+
+def test_a_promise_that_the_set_up_breaks_says_so():
+    assert "It is broken before the first step." in [text.text for text in of(parsed(AT_ONCE), "text")]
 
 
 def test_time_passes_for_all_lanes():

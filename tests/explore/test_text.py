@@ -5,12 +5,25 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len, set_cell_size
-from support.timelines import AT_ONCE, EVIL, FAULTS, JUMP, LONG, RACY, coverages, failures, words
+from support.timelines import (
+    AT_ONCE,
+    COMMAND,
+    CROOKED,
+    EVIL,
+    FAULTS,
+    JUMP,
+    LONG,
+    RACY,
+    WAIT,
+    coverages,
+    failures,
+    words,
+)
 
 from jobkit.explore.text import clean_text, timeline_text
 from jobkit.explore.trace import Change, Coverage, Step
 from jobkit.explore.verdict import NOT_MODELLED
-from jobkit.explore.words import folded, lanes, plain, said, shortened
+from jobkit.explore.words import folded, lanes, plain, said, shortened, told
 
 PICTURE = """\
 FAIL  run j0 done 2 times (by B, A)                     6 steps, 1 forced switch
@@ -68,6 +81,11 @@ def test_changes_are_shown_where_there_is_room():
     assert len(wide[5]) == wide[2].index("what") - 3  # time passes for all lanes, and beside what it changed
 
 
+def test_one_lane_needs_no_names():
+    line = rows(replace(RACY, steps=(Step(COMMAND, "A", "GET " + "k" * 99, "1"),)), 80)[1][0]
+    assert line == f" 1  GET {'k' * 66}… -> 1"
+
+
 def test_a_promise_that_the_set_up_breaks_has_no_lanes():
     assert timeline_text(AT_ONCE).splitlines()[2] == "It is broken before the first step."
 
@@ -102,6 +120,9 @@ def test_every_word_of_every_step_is_there_or_visibly_shortened(failure, width):
 
 
 @given(failure=failures())
+@example(failure=CROOKED)
+@example(failure=LONG)
+@example(failure=WAIT)
 def test_a_step_stands_in_its_workers_lane(failure):
     if not failure.steps:
         return
@@ -130,6 +151,16 @@ def test_folding_loses_nothing(text, room):
     lines = folded(plain(text), room)
     assert all(cell_len(line) <= room for line in lines)
     assert "".join(lines).replace(" ", "") == plain(text).replace(" ", "")
+
+
+def test_a_step_in_one_line():
+    lines = [told(number, step) for number, step in enumerate(FAULTS.steps, 1)]
+    assert lines[:3] == ["1. A: ZREM delayed j0 -> (reply lost: 1)", "2. A: wakes up", "3. 30 s pass"]
+    assert lines[3:] == [
+        "4. A: dies before RPUSH ready j0",
+        "5. R: LRANGE running 0 -1 -> []",
+        "6. R: raises IndexError: empty",
+    ]
 
 
 def test_one_second_passes_and_two_pass():

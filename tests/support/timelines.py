@@ -56,6 +56,18 @@ LONG = Failure(
     forced=0,
 )
 
+CROOKED = Failure(
+    "p",
+    "w",
+    "",
+    (Step(COMMAND, "A", "a"), Step(COMMAND, "B", "b"), Step(LOST, "C", "c" * 60), Step(EFFECT, "R", "r")),
+    0,
+)
+"""The middle lane needs most of the room."""
+
+WAIT = Failure("it ends", "it waits", "+", (Step(JUMP, "", "1 s"),), 1)
+"""No worker takes a step."""
+
 HOSTILE = "<script>alert(1)</script>&amp;\"'\x1b[31m\n\u202e\ud800\x00]]>"
 """What a key can hold that no page, picture or terminal may take for its own."""
 
