@@ -794,7 +794,7 @@ for name in ("fake", "private"):
 # %% [markdown] points=["A6", "A7", "B5", "C7"]
 # ## Your turn: the garage's terms
 #
-# The garage answers our calls on these terms. After the first failure wait 5 s, then double, but the doubling ends at 10 minutes. Each wait is then shifted by ±20 %. Write it: whole milliseconds, for any number of failed runs, where a large one costs no more than a small one, and `u` is chance between 0 and 1.
+# The garage answers our calls on these terms. After the first failure wait 5 s, then double, but the doubling ends at 10 minutes. Each wait is then shifted by ±20 %. Write it: whole milliseconds, for any number of failed runs (a large one must cost no more than a small one); `u` is chance between 0 and 1.
 
 
 # %%

@@ -3,18 +3,8 @@
 What a learner makes of it, and saves, is no fault.
 """
 
-import os
-import sys
-from pathlib import Path
-
 import pytest
-from support.own import somebodys_own
-
-KIT = Path(__file__).parents[2]
-sys.path.insert(0, os.fspath(KIT / "tools"))
-import exercises  # noqa: E402, a script beside the package
-
-MADE = exercises.exercises()
+from support.own import KIT, MADE, exercises, must_be_unsolved, somebodys_own
 
 
 def test_they_were_made_anew_since_a_solution_changed():
@@ -24,9 +14,7 @@ def test_they_were_made_anew_since_a_solution_changed():
 
 @pytest.mark.parametrize("name", MADE)
 def test_an_exercise_is_its_solution_without_the_answer(name):
-    path = KIT / "exercises" / name
-    if not path.exists() or path.read_text("utf-8") != MADE[name]:
-        somebodys_own(f"exercises/{name}")
+    must_be_unsolved(name)
 
 
 def test_there_is_no_exercise_without_a_solution():

@@ -1,6 +1,9 @@
 """Every notebook runs on the fake and on a live server, and says there what is stored."""
 
+import re
+
 import pytest
+from support.own import must_be_unsolved
 
 from jobkit.cli.store import WIDGET, tidy
 
@@ -30,6 +33,8 @@ def kinds(cell):
 def test_it_says_what_is_stored(name, stored, run, server, request):
     if server == "private":
         request.getfixturevalue("live_server")
+    for exercise in re.findall(r"exercises/(\w+/\w+\.py)", str([cell.source for cell in stored.cells])):
+        must_be_unsolved(exercise)
     executed = run(name, server)
     assert len(executed.cells) == len(stored.cells)
     for fresh, old in zip(executed.cells, stored.cells, strict=True):
