@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import greenlet
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from jobkit.clock import Seconds, Timer, VirtualClock, new_rng, to_ms
 from jobkit.connect.safety import ServerInfo
-from jobkit.errors import ExploreError
-from jobkit.explore.calls import Answer, Effect, Ended, Request, Sleep
+from jobkit.errors import ConfigError, ExploreError
+from jobkit.explore.calls import Answer, Call, Effect, Ended, Request, Sleep
 from jobkit.explore.wire import worker_client
 
 WorkerFunction = Callable[..., Any]
@@ -76,10 +77,7 @@ class Line:
     actor: LocalActor
 
     def __init__(self, *, whole: bool = False) -> None:
-        self.client = worker_client(self._ask, _SERVER, clock=WorkerClock(self), whole=whole)
-
-    def _ask(self, request: Request) -> Answer:
-        return self.actor.ask(request)
+        self.client = worker_client(lambda: self.actor.ask, _SERVER, clock=WorkerClock(self), whole=whole)
 
 
 class LocalActor(greenlet.greenlet):
@@ -111,16 +109,25 @@ class LocalActor(greenlet.greenlet):
                 f"a thread that worker {self.name} started, or another worker, uses its client: only the "
                 "worker itself can, since nobody could order the steps of a thread"
             )
-        if self._dead:
-            self._refusals += 1
-            if self._refusals > _REFUSALS:  # it catches everything and goes on: leave it there, for good
-                cast("greenlet.greenlet", self.parent).switch(None)
-            raise Gone
-        return cast("Answer", cast("greenlet.greenlet", self.parent).switch(request))
+        try:
+            return self._answered(request)
+        except Gone:
+            if isinstance(request, Call) and request.commands[0] == (b"UNWATCH",):
+                raise RedisConnectionError("it is dead") from None  # all that redis-py minds in __del__
+            raise
+
+    def _answered(self, request: Request) -> Answer:
+        parent = cast("greenlet.greenlet", self.parent)
+        if not self._dead:
+            return cast("Answer", parent.switch(request))
+        self._refusals += 1
+        if self._refusals > _REFUSALS:  # it catches everything and goes on: leave it there, for good
+            parent.switch(None)
+        raise Gone
 
     def _live(self, _answer: Answer) -> Ended:
         try:
-            answer = self._function(*(self._line.client, Self(self))[: _arity(self._function)])
+            answer = self._function(*(self._line.client, Self(self))[: arity(self._function)])
             self._refuse_async(answer)
         except Gone:
             return Ended()
@@ -131,21 +138,29 @@ class LocalActor(greenlet.greenlet):
     def _refuse_async(self, answer: object) -> None:
         if inspect.iscoroutine(answer):
             answer.close()
-        if inspect.isawaitable(answer) or inspect.isgenerator(answer):
+        if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
             raise ExploreError(f"worker {self.name} is a coroutine or a generator: give plain functions, no asyncio")
 
 
 @functools.lru_cache(maxsize=64)
-def _arity(function: WorkerFunction) -> int:
-    """How many of (r, w) a worker's function takes."""
+def arity(function: WorkerFunction) -> int:
+    """How many of (r, w) a worker's function takes. Raises ConfigError if it takes neither, or needs more."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return 2
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return 2
-    takes = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
-    return min(2, len(takes))
+    places = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    needed = [p for p in parameters if p.default is p.empty and p.kind not in {p.VAR_POSITIONAL, p.VAR_KEYWORD}]
+    if not (places or more) or any(p.kind is p.KEYWORD_ONLY or p in places[2:] for p in needed):
+        raise ConfigError(f"a worker is a function f(r) or f(r, w), and {_named(function)} is none")
+    if len(places) > 1:
+        return 2 if places[1] in needed or places[1].name == "w" else 1  # lambda r, job=job: ...
+    return 2 if more else 1
+
+
+def _named(function: WorkerFunction) -> str:
+    return getattr(function, "__name__", None) or repr(function)[:100]
 
 
 def current() -> LocalActor | None:

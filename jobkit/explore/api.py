@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
 from typing import Any
 
 from jobkit.clock import Seconds, new_rng, to_ms
 from jobkit.connect.client import Client
-from jobkit.errors import ConfigError
-from jobkit.explore.actor import Line, LocalActor, WorkerFunction, current
+from jobkit.explore.actor import Line, LocalActor, WorkerFunction
 from jobkit.explore.calls import Actor
 from jobkit.explore.disguise import disguise
 from jobkit.explore.ground import Ground
@@ -17,6 +15,7 @@ from jobkit.explore.report import Report
 from jobkit.explore.run import Program
 from jobkit.explore.schedule import read, written
 from jobkit.explore.search import Found, Search
+from jobkit.explore.settings import NAMES, check, signed_ms
 from jobkit.explore.telling import told
 from jobkit.explore.trace import Coverage, Failure
 from jobkit.explore.watchdog import Watchdog
@@ -24,7 +23,6 @@ from jobkit.explore.world import Judge, Promise
 from jobkit.progress import bar
 
 Promises = Promise | Iterable[Promise] | None
-NAMES = "ABCDEFGH"
 
 
 def explore(
@@ -75,14 +73,15 @@ def explore(
     Raises ConfigError for settings that make no sense, ExploreError for code that cannot be explored:
     threads, asyncio, endless loops, steps that differ from run to run.
     """
-    asked = {name: value for name, value in locals().items() if name not in {"workers", "seed"}}
+    finally_, always, never = _all(finally_), _all(always), _all(never)
+    asked = {name: value for name, value in locals().items() if name != "workers"}
     program = _program(workers, asked)
-    judge = Judge(finally_=_all(finally_), always=_all(always), never=_all(never), may_raise=may_raise)
+    judge = Judge(finally_=finally_, always=always, never=never, may_raise=may_raise)
     ground = Ground(redis)
     search = Search(program, ground, judge, Watchdog(patience), limit=schedules, reduce=reduce)
 
     def again(text: str, server: Client | None = None) -> Report:
-        return explore(*workers, **{**asked, "schedule": text, "redis": server})
+        return explore(*workers, **{**asked, "schedule": text, "redis": server, "seed": None})
 
     try:
         with disguise(), search.watchdog.watch():
@@ -111,18 +110,9 @@ def explore(
 
 
 def _program(workers: tuple[WorkerFunction, ...], asked: dict[str, Any]) -> Program:
-    """Check the settings, and say who runs and what may go wrong."""
-    if not 1 <= len(workers) <= len(NAMES) or not all(map(callable, workers)):
-        raise ConfigError(f"explore takes 1 to {len(NAMES)} functions, got {workers!r:.100}")
-    if len(asked["offsets"]) > len(workers):
-        raise ConfigError(f"offsets has {len(asked['offsets'])} entries for {len(workers)} workers")
-    if current() is not None:
-        raise ConfigError("explore was called inside a worker of another exploration")
-    for name, least in (("crashes", 0), ("lost_replies", 0), ("schedules", 1), ("bound", 0)):
-        value = asked[name]
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-            raise ConfigError(f"{name} is a whole number from {least}, got {value!r}")
-    offsets = [_offset_ms(offset) for offset in asked["offsets"]]
+    """Say who runs and what may go wrong."""
+    check(workers, asked)
+    offsets = [signed_ms(offset, "offsets") for offset in asked["offsets"]]
     jump, recovery, whole = to_ms(asked["clock_jump"], "clock_jump"), asked["after_crash"], asked["whole_pipelines"]
     offsets += [0] * (len(workers) - len(offsets))
     makers = [_maker(work, offset, whole) for work, offset in zip(workers, offsets, strict=True)]
@@ -137,12 +127,6 @@ def _program(workers: tuple[WorkerFunction, ...], asked: dict[str, Any]) -> Prog
     )
 
 
-def _offset_ms(offset: Seconds) -> int:
-    """Turn an offset into ms; a clock may be behind."""
-    seconds = offset.total_seconds() if isinstance(offset, timedelta) else offset
-    return to_ms(offset, "offsets") - to_ms(-seconds, "offsets")
-
-
 def _maker(work: WorkerFunction, offset: int, whole: bool) -> Callable[[str], Actor]:  # noqa: FBT001 - one private caller
     lines: dict[str, Line] = {}
 
@@ -155,7 +139,7 @@ def _maker(work: WorkerFunction, offset: int, whole: bool) -> Callable[[str], Ac
 
 
 def _all(promises: Promises) -> list[Promise]:
-    return [] if promises is None else [promises] if callable(promises) else list(promises)
+    return [] if promises is None else list(promises) if isinstance(promises, Iterable) else [promises]
 
 
 def _failure(search: Search, program: Program, found: Found) -> Failure:

@@ -17,6 +17,8 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import redis
+
 from jobkit.clock import Seconds, to_ms
 from jobkit.errors import ExploreError
 from jobkit.explore.actor import LocalActor, current
@@ -37,6 +39,13 @@ def _instead(real: Callable[..., Any], act: Callable[..., Any]) -> Callable[...,
 
 def _sleep(worker: LocalActor, seconds: Seconds) -> None:
     worker.ask(Sleep(to_ms(seconds, "sleep")))
+
+
+def _no_stranger(worker: LocalActor, *_args: Any, **_options: Any) -> None:
+    raise ExploreError(
+        f"worker {worker.name} asks Redis through a client of its own: nobody could order its steps. "
+        "Let it use the client that it is given"
+    )
 
 
 _drawing: list[Callable[[], random.Random]] = []
@@ -74,6 +83,8 @@ _PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
     (uuid, "uuid1", lambda worker, *_: uuid.UUID(int=worker.rng.getrandbits(128), version=1)),
     (os, "urandom", lambda worker, n: worker.rng.randbytes(n)),
     (random, "_urandom", lambda worker, n: worker.rng.randbytes(n)),
+    (redis.ConnectionPool, "get_connection", _no_stranger),
+    (redis.BlockingConnectionPool, "get_connection", _no_stranger),
 )
 _DRAWS = [(place, name, _draw(name)) for place in (random, _CHANCE) for name in ("random", "getrandbits")]
 
@@ -81,7 +92,6 @@ _DRAWS = [(place, name, _draw(name)) for place in (random, _CHANCE) for name in 
 @contextlib.contextmanager
 def disguise() -> Iterator[None]:
     """Put the disguise on, and take it off again. One search at a time wears it."""
-    start = threading.Thread.start
 
     def no_thread(thread: threading.Thread) -> None:
         worker = current()
@@ -89,8 +99,9 @@ def disguise() -> Iterator[None]:
             raise ExploreError(f"worker {worker.name} starts a thread: nobody could order its steps")
         start(thread)
 
-    kept = [(place, name, vars(place).get(name)) for place, name, _ in [*_PLACES, *_DRAWS]]
     with _worn:
+        start = threading.Thread.start
+        kept = [(place, name, vars(place).get(name)) for place, name, _ in [*_PLACES, *_DRAWS]]
         try:
             threading.Thread.start = no_thread  # type: ignore[method-assign, assignment]
             for place, name, act in _PLACES:

@@ -55,6 +55,8 @@ class Ground:
         self.client = redis
         """Commands of this client are nobody's step: for the set-up, and for promises."""
         self.live = self._clock is None
+        self.passed = 0
+        """How far time was moved since the start, in ms. The little that a real server takes by itself is left out."""
         self._server: Any = redis.connection_pool.connection_kwargs.get("server")
         self._pool = another_pool(redis.connection_pool, max_connections=1 << 30)
         self._own = _Connection(self._pool)
@@ -75,6 +77,7 @@ class Ground:
         self._used.clear()
         self._chance.clear()
         self._own.run((b"FLUSHALL",))
+        self.passed = 0
         if self._clock is not None:
             self._clock.restart()
 
@@ -90,7 +93,8 @@ class Ground:
         return self.client.clock.now()
 
     def advance(self, ms: int) -> None:
-        """Let time pass on the server."""
+        """Let time pass on the server. A real one's clock stands: what it holds grows older instead."""
+        self.passed += ms
         if self._clock is not None:
             self._clock.advance(ms / 1000)
         else:

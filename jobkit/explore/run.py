@@ -20,6 +20,7 @@ from jobkit.explore.world import Done, World
 _OUTSIDE = Footprint(reads=frozenset({b"(outside)"}), writes=frozenset({b"(outside)"}))
 """Effects conflict with each other alone: a promise may look at their order."""
 _DEATHS = Footprint(reads=frozenset({b"(deaths)"}), writes=frozenset({b"(deaths)"}))
+_PUSHED = frozenset({b"SUBSCRIBE", b"PSUBSCRIBE", b"SSUBSCRIBE", b"MONITOR"})
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class _Turn:
     """What it asks for, in a form that is the same each time."""
     ready: bool = True
     until: int | None = None
-    """When it gets ready by itself, ms; None: never."""
+    """When it gets ready by itself, in ms since the start; None: never."""
     wait: Unblocked | None = None
     """What it waits for, in a blocking command."""
     over: bool = False
@@ -63,15 +64,18 @@ class Run:
         if program.given is not None:
             program.given(ground.client)
         self.order, self.events = Order(), self.world.events
-        self._start = ground.now()
         self._left = {"!": program.crashes, "?": program.lost_replies, "+": program.jumps}
         self._turns = {name: _Turn(make(name)) for name, make in program.workers}
         self._last = ""
         self.taken = 0
         """How many choices were made."""
-        for name in self._turns:
-            self._go(name, None)
-        self._settle()
+        try:
+            for name in self._turns:
+                self._go(name, None)
+            self._settle()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def over(self) -> bool:
@@ -165,7 +169,7 @@ class Run:
             replies, seen = self._ground.run(name, call)
         else:
             found, seen = self._try(name, call, wait)
-            now = self._ground.now()
+            now = self._ground.passed
             if found is None and (turn.until is None or turn.until > now):
                 turn.ready, turn.wait = False, wait
                 if turn.until is None and wait.timeout_ms is not None:
@@ -190,7 +194,8 @@ class Run:
         """Let those try again whose keys were written, and are there."""
         for turn in self._turns.values():
             keys = turn.wait.keys if turn.wait else frozenset[bytes]()
-            if keys and (seen.everything or keys & seen.writes) and self._ground.client.exists(*keys):
+            written = keys if seen.everything else keys & seen.writes
+            if written and self._ground.client.exists(*written):
                 turn.ready = True
 
     def _crash(self, choice: Choice) -> None:
@@ -214,11 +219,11 @@ class Run:
             if not waits:
                 self.world.waiting[:] = [name for name, t in self._turns.items() if not t.over]
                 return
-            self._pass(max(0, min(waits) - self._ground.now()), None)
+            self._pass(max(0, min(waits) - self._ground.passed), None)
 
     def _pass(self, ms: int, choice: Choice | None) -> None:
         self._ground.advance(ms)
-        now = self._ground.now()
+        now = self._ground.passed
         for turn in self._turns.values():
             if not turn.over and turn.until is not None and turn.until <= now:
                 turn.ready = True
@@ -232,13 +237,15 @@ class Run:
         while True:
             self._watchdog.beat()
             request = turn.actor.go(answer, self._ground.now())
+            if isinstance(request, Call) and request.commands[0][0] in _PUSHED:
+                raise ExploreError(f"worker {name} subscribes: what a server pushes cannot be explored")
             if not (isinstance(request, Call) and self._ground.is_silent(request)):
                 break
             answer = Replies(self._ground.run(name, request)[0])
         turn.request, turn.until, turn.wait = request, None, None
         turn.asked = asked(request, timeless=self._ground.live)
         if isinstance(request, Sleep):
-            turn.until = self._ground.now() + request.ms
+            turn.until = self._ground.passed + request.ms
             turn.ready = request.ms == 0
         elif isinstance(request, Ended):
             turn.over = True
@@ -257,4 +264,4 @@ class Run:
             self.world.answers[name] = ended.answer
 
     def _note(self, choice: Choice, request: Request | None, replies: tuple[Any, ...] = (), **more: Any) -> None:
-        self.events.append(Event(choice, request, replies, at=self._ground.now() - self._start, **more))
+        self.events.append(Event(choice, request, replies, at=self._ground.passed, **more))

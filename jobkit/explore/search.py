@@ -110,16 +110,21 @@ class Search:
     def one(self, schedule: list[Choice]) -> None:
         """Run one schedule; where it ends, the rest follows without anything forced."""
         self.complete = False
-        self._run(lambda run: _told(run, schedule))
+        taken = self._run(lambda run: _told(run, schedule))
+        if taken < len(schedule) and self.best is None:
+            raise ExploreError(
+                f"the schedule goes on after place {taken}, where all is over: it is one of another program"
+            )
 
-    def _run(self, choose: Callable[[Run], tuple[Choice, int] | None]) -> None:
+    def _run(self, choose: Callable[[Run], tuple[Choice, int] | None]) -> int:
+        """Run a schedule; return how many choices it took."""
         run = Run(self.program, self.ground, self.watchdog)
         try:
             forced, taken, broken = 0, [], self.judge.step(run.world) if self.judge.each_step else None
             while not run.over and broken is None:
                 option = choose(run)
                 if option is None:
-                    return  # what follows was seen before
+                    return run.taken  # what follows was seen before
                 run.take(option[0])
                 taken.append(option[0])
                 forced += option[1]
@@ -133,6 +138,7 @@ class Search:
                 self.broken += 1
                 found = Found(forced, len(run.events), tuple(taken), broken)
                 self.best = min(self.best or found, found, key=lambda one: one[:2])
+            return run.taken
         finally:
             self.schedules += 1
             run.close()

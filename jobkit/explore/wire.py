@@ -18,6 +18,7 @@ from jobkit.clock import Clock
 from jobkit.connect.client import Client, QuietPool, make_client, options
 from jobkit.connect.safety import ServerInfo
 from jobkit.explore.calls import LOST, Answer, Args, Call, Request
+from jobkit.explore.commands import unblocked
 
 Ask = Callable[[Request], Answer]
 
@@ -25,14 +26,19 @@ Ask = Callable[[Request], Answer]
 class WireConnection(redis.Connection):
     """A connection of a worker under exploration; it has no socket."""
 
-    def __init__(self, *, ask: Ask, numbers: Iterable[int], whole: bool, **settings: Any) -> None:
+    def __init__(self, *, whose: Callable[[], Ask], numbers: Iterable[int], whole: bool, **settings: Any) -> None:
         super().__init__(**settings)  # type: ignore[no-untyped-call]
-        self._ask, self._numbers, self._whole = ask, iter(numbers), whole
+        self._whose, self._numbers, self._whole = whose, iter(numbers), whole
+        self._ask = whose()
         self._number = next(self._numbers)
         self._replies: deque[Any] = deque()
 
     def connect(self) -> None:
         """Do nothing: there is nobody to greet."""
+
+    def renew(self) -> None:
+        """Belong to the worker of this schedule. What one of an earlier schedule kept, asks in vain."""
+        self._ask = self._whose()
 
     def disconnect(self, *_args: Any, **_kwargs: Any) -> None:
         """Forget what was not read; what comes next comes over another connection."""
@@ -76,7 +82,8 @@ class WireConnection(redis.Connection):
         return (*words, *map(self.encoder.encode, args[1:]))
 
     def _send(self, commands: list[Args]) -> None:
-        together = self._whole or (len(commands) > 2 and commands[0] == (b"MULTI",))
+        together = len(commands) > 2 and commands[0] == (b"MULTI",)
+        together = together or (self._whole and not any(map(_blocks, commands)))
         for call in [commands] if together else [[command] for command in commands]:
             try:
                 answer = self._ask(Call(self._number, tuple(call)))
@@ -84,6 +91,10 @@ class WireConnection(redis.Connection):
                 self.disconnect()
                 raise
             self._replies.extend([LOST] * len(call) if answer is LOST else answer.values)  # type: ignore[union-attr]
+
+
+def _blocks(command: Args) -> bool:
+    return unblocked(command, lambda _: None) is not None
 
 
 class WirePool(QuietPool):
@@ -95,14 +106,16 @@ class WirePool(QuietPool):
 
     def get_connection(self, *_args: Any, **_options: Any) -> Any:
         """Return a spare connection, or a new one."""
-        return self._spare.pop() if self._spare else self.make_connection()
+        connection: Any = self._spare.pop() if self._spare else self.make_connection()
+        connection.renew()
+        return connection
 
     def release(self, connection: Any) -> None:
         """Keep a connection for the next command."""
         self._spare.append(connection)
 
 
-def worker_client(ask: Ask, server: ServerInfo, *, clock: Clock, whole: bool = False) -> Client:
-    """Make the client that a worker is given; `whole`: a plain pipeline is one step."""
-    settings: dict[str, Any] = options(fake=True) | {"ask": ask, "numbers": itertools.count(1), "whole": whole}
+def worker_client(whose: Callable[[], Ask], server: ServerInfo, *, clock: Clock, whole: bool = False) -> Client:
+    """Make the client that a worker is given; `whole`: a plain pipeline is one step, if nothing in it blocks."""
+    settings: dict[str, Any] = options(fake=True) | {"whose": whose, "numbers": itertools.count(1), "whole": whole}
     return make_client(WirePool(connection_class=WireConnection, **settings), server, clock=clock)
