@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobkit.explore.html import timeline_html
 from jobkit.explore.svg import timeline_svg
-from jobkit.explore.text import timeline_text
+from jobkit.explore.text import clean_text, timeline_text
 from jobkit.explore.trace import Coverage, Failure
 from jobkit.explore.verdict import verdict
 
@@ -59,7 +59,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        return timeline_text(self.failure) if self.failure else self.verdict
+        return timeline_text(self.failure) if self.failure else clean_text(self.coverage)
 
     __repr__ = __str__
 

@@ -37,7 +37,7 @@ def _shown(held: Held, other: Held) -> str:
 def _value(redis: Any, key: bytes) -> Held:
     kind = redis.type(key)
     read: dict[bytes, Any] = {
-        b"string": lambda: _text(redis.get(key)),
+        b"string": lambda: _text(redis.get(key)) or '""',
         b"list": lambda: "[" + ", ".join(map(_text, redis.lrange(key, 0, -1))) + "]",
         b"set": lambda: "{" + ", ".join(sorted(map(_text, redis.smembers(key)))) + "}",
         b"zset": lambda: "{" + ", ".join(_text(member) for member in redis.zrange(key, 0, -1)) + "}",
