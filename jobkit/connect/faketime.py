@@ -1,12 +1,12 @@
-"""The fake server's time: the one module that reaches into fakeredis (2.41).
+"""The fake server's time: the one module, with fakelua.py, that reaches into fakeredis (2.41).
 
 fakeredis asks `time.time()` wherever a server would look at its clock: TIME (in Lua, too), expiry,
 idle times and ids of streams. `install` gives its modules another `time`, whose `time()` is the
 clock of the server that is running a command in this thread, and real time everywhere else. The
 rest of the process keeps Python's own.
 
-A few faults of the fake that the kit's scripts would meet are put right here, too, and compiled Lua
-is kept, which a real server does and the fake does not.
+A few faults of the fake that the kit's scripts would meet are put right here, too. Its Lua is in
+fakelua.py.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from fakeredis import FakeRedisConnection, FakeServer
 from fakeredis._core import Database
 from fakeredis._helpers import SimpleError
+from fakeredis._msgs import COMMAND_IN_SCRIPT_MSG
 from fakeredis._socket import FakeSocket
 
 from jobkit.clock import Clock
+from jobkit.connect import fakelua
+from jobkit.connect.fakelua import KeptLua
 
 VERSION = (7, 0)
 """The Redis that the fake is told to be."""
-COLLECT_EVERY = 200
-"""Script calls between two collections of Lua's garbage; fakeredis collects after every one."""
+NOT_IN_SCRIPTS = {b"ACL", b"CLIENT"}
+"""What a server refuses to a script, and fakeredis does not."""
 
 _here = threading.local()
 
@@ -50,6 +52,7 @@ def _seconds(ms: int) -> float:
 @functools.cache
 def install() -> None:
     """Give the modules of fakeredis a `time` that knows of servers with a clock. Once is enough."""
+    fakelua.install()
     patched = SimpleNamespace(**vars(time))
     patched.time = _time
     for name, module in list(sys.modules.items()):
@@ -90,30 +93,6 @@ class ClockServer(FakeServer):
         self.dbs = defaultdict(lambda: ClockDatabase(self.lock))
 
 
-class KeptLua:
-    """A Lua runtime that compiles a script once; everything else it leaves to the real one."""
-
-    def __init__(self, runtime: Any) -> None:
-        self._runtime = runtime
-        self.inside = SimpleNamespace(table_from=runtime.table_from, globals=dict)
-        """What `redis.call` gets: no global names to look through each time, once after the script is enough."""
-        self._compiled: dict[Any, Callable[[], Any]] = {}
-        self._calls = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._runtime, name)
-
-    def execute(self, source: bytes | str) -> Any:
-        """Run a script, compiled now or earlier."""
-        if source == "collectgarbage()":
-            self._calls += 1
-            return self._runtime.execute(source) if self._calls % COLLECT_EVERY == 0 else None
-        call = self._compiled.get(source)
-        if call is None:
-            call = self._compiled[source] = self._runtime.compile(source)
-        return call()
-
-
 class ClockSocket(FakeSocket):
     """The server's end of a connection: runs each command by the server's clock."""
 
@@ -127,10 +106,13 @@ class ClockSocket(FakeSocket):
 
     def _get_server_runtime(self, server: Any) -> Any:
         if not hasattr(server, "_lua_runtime"):
-            server._lua_runtime = KeptLua(super()._get_server_runtime(server))  # noqa: SLF001
+            server._lua_runtime = kept = KeptLua(super()._get_server_runtime(server))  # noqa: SLF001
+            server._lua_set_keys_argv = kept.set_keys_argv  # noqa: SLF001
         return server._lua_runtime  # noqa: SLF001
 
     def _lua_redis_call(self, _runtime: Any, expected_globals: set[Any], op: bytes, *args: Any) -> Any:
+        if op.upper() in NOT_IN_SCRIPTS:
+            raise SimpleError(COMMAND_IN_SCRIPT_MSG)
         kept: Any = self._get_server_runtime(self._server)
         if self._server.calls is not None:  # type: ignore[attr-defined]
             self._server.calls.append((op, *args))  # type: ignore[attr-defined]
