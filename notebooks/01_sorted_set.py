@@ -692,40 +692,12 @@ def postpone(redis, room, seconds):
 
 
 # %% [markdown]
-# The check needs a client that tells after each of your commands, so that something can happen there. (How it does so is folded away here. You need not read it.)
+# One trial: your function runs, and after one of its commands a porter takes the call, or the power is cut. (How is folded away. You need not read it.)
 
 # %% tags=["check"] jupyter={"source_hidden": true}
-import copy
-import itertools
+from jobkit.connect.telling import client_that_tells
 
 
-def client_that_tells(happens):
-    client, count = copy.copy(redis), itertools.count(1)
-    client.auto_close_connection_pool = False  # shared: its end must not close it
-
-    def then(method):
-        def call(*args, **options):
-            answer = method(*args, **options)
-            happens(next(count))
-            return answer
-
-        return call
-
-    def pipeline(*args, **options):
-        pipe = redis.pipeline(*args, **options)
-        for sends in ("execute", "immediate_execute_command"):
-            setattr(pipe, sends, then(getattr(pipe, sends)))
-        return pipe
-
-    client.execute_command, client.pipeline = then(redis.execute_command), pipeline
-    return client
-
-
-# %% [markdown]
-# One trial: your function runs, and after one of its commands a porter takes the call, or the power is cut.
-
-
-# %% tags=["check"] jupyter={"source_hidden": true}
 def trial(postpone, seconds=600, *, on_list=True, thief=0, later=0, cut=0):
     redis.delete(LIST)
     if on_list:
@@ -743,7 +715,7 @@ def trial(postpone, seconds=600, *, on_list=True, thief=0, later=0, cut=0):
             raise EOFError
 
     try:
-        answer = postpone(client_that_tells(happens), "room 9", seconds)
+        answer = postpone(client_that_tells(redis, happens), "room 9", seconds)
     except EOFError:
         answer = None
     except Exception as error:  # noqa: BLE001 - whatever it was, it is the answer

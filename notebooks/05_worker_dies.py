@@ -477,11 +477,8 @@ def sweep(redis, me):
 # %% [markdown]
 # The check sets the stage anew for each trial: some rooms, handed out to Ada so many times, 31 seconds ago. (Folded away; you need not read it.)
 
+
 # %% tags=["check"] jupyter={"source_hidden": true}
-import copy
-import itertools
-
-
 def stage(rooms, fresh=()):
     redis.delete(LINE, BURIED)
     redis.xgroup_create(LINE, "porters", id="0", mkstream=True)
@@ -514,25 +511,7 @@ def pending():
 
 
 # %% tags=["check"] jupyter={"source_hidden": true}
-def client_that_tells(happens):
-    client, count = copy.copy(redis), itertools.count(1)
-
-    def then(method):
-        def call(*args, **options):
-            answer = method(*args, **options)
-            happens(next(count))
-            return answer
-
-        return call
-
-    def pipeline(*args, **options):
-        pipe = redis.pipeline(*args, **options)
-        for sends in ("execute", "immediate_execute_command"):
-            setattr(pipe, sends, then(getattr(pipe, sends)))
-        return pipe
-
-    client.execute_command, client.pipeline = then(redis.execute_command), pipeline
-    return client
+from jobkit.connect.telling import client_that_tells
 
 
 def trial(sweep, rooms, fresh=(), *, rival_after=0, cut_after=0):
@@ -546,7 +525,7 @@ def trial(sweep, rooms, fresh=(), *, rival_after=0, cut_after=0):
             raise EOFError
 
     try:
-        found = sweep(client_that_tells(happens), "Bea")
+        found = sweep(client_that_tells(redis, happens), "Bea")
     except EOFError:
         return None, rival
     return sorted(r.decode() if isinstance(r, bytes) else r for r in found or ()), rival

@@ -807,44 +807,16 @@ def add_points(redis, order, guest, points):
 
 
 # %% [markdown]
-# The check needs a client that tells after each of your commands, so that something can happen there. (Folded away; you need not read it.)
+# One trial: your function gives 30 points for order 1, and after one of its commands a colleague does the same order, or the power goes out. What is there afterwards, and who says that he added it? (Folded away; you need not read it.)
 
 # %% tags=["check"] jupyter={"source_hidden": true}
-import copy
-import itertools
+from jobkit.connect.telling import client_that_tells
 
 
 class PowerCut(BaseException):
     """No `except Exception` holds it up."""
 
 
-def client_that_tells(happens):
-    client, count = copy.copy(redis), itertools.count(1)
-    client.auto_close_connection_pool = False  # shared: its end must not close it
-
-    def then(method):
-        def call(*args, **options):
-            answer = method(*args, **options)
-            happens(next(count))
-            return answer
-
-        return call
-
-    def pipeline(*args, **options):
-        pipe = redis.pipeline(*args, **options)
-        for sends in ("execute", "immediate_execute_command"):
-            setattr(pipe, sends, then(getattr(pipe, sends)))
-        return pipe
-
-    client.execute_command, client.pipeline = then(redis.execute_command), pipeline
-    return client
-
-
-# %% [markdown]
-# One trial: your function gives 30 points for order 1, and after one of its commands a colleague does the same order, or the power goes out. What is there afterwards, and who says that he added it?
-
-
-# %% tags=["check"] jupyter={"source_hidden": true}
 def points_of(guest):
     return int(redis.hget(POINTS, guest) or 0)
 
@@ -859,8 +831,9 @@ def trial_of_points(add_points, *, colleague_after=0, cut_after=0):
         if command == cut_after:
             raise PowerCut
 
+    told = client_that_tells(redis, happens)
     try:
-        answers.append(add_points(client_that_tells(happens), "order-1", "Eve", 30))
+        answers.append(add_points(told, "order-1", "Eve", 30))
     except PowerCut:
         add_points(redis, "order-1", "Eve", 30)
     return answers, points_of("Eve")

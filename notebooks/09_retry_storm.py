@@ -239,6 +239,36 @@ plot.table(rows, caption="No jitter.")
 storm(policies["none"], **NIGHT, workers=116, service=0.1).summary().peak_after
 
 # %% [markdown] points=["A8"]
+# ## How many porters are enough?
+#
+# And why 116? Because half a million calls come in a day, each takes 2 seconds, and at the peak they come ten times as fast.
+#
+# **Predict.** How many porters are on the phone, on average?
+#
+# ◯ 6 ◯ 12 ◯ 58 ◯ 116
+
+# %%
+from jobkit.storm import capacity, erlang_c
+
+plan = capacity(500_000, service=2, peak=10)
+plan
+
+# %% [markdown]
+# Twelve, and 116 at the peak. That is Little's law: what is inside = how many come per second × how long each stays. But 116 who are *busy* leave nobody free. How often does a call find them all on the phone?
+
+# %%
+rows = [("porters at the peak", "nobody is free")]
+for n in (116, 120, 128, 140):
+    rows.append((n, f"{erlang_c(n, plan.busy_peak):.0%}"))
+
+plot.table(
+    rows, caption="Erlang's formula: calls come at random, and take random times."
+)
+
+# %% [markdown]
+# Twelve porters more, and in place of nearly every call it is one in five. Hence the 16 and the 128 of the table: two numbers to have ready, the average for the bill, the peak for the evening.
+
+# %% [markdown] points=["A8"]
 # ## Move it yourself
 #
 # Exponential waits, eight retries, the line of above. Which of the sliders saves the most guests? Which one only moves the heap?
