@@ -8,7 +8,7 @@ from typing import Any
 from jobkit.clock import Seconds, new_rng, to_ms
 from jobkit.connect.client import Client
 from jobkit.explore.actor import Line, LocalActor, WorkerFunction
-from jobkit.explore.calls import Actor
+from jobkit.explore.calls import Actor, Elsewhere
 from jobkit.explore.disguise import disguise
 from jobkit.explore.ground import Ground
 from jobkit.explore.report import Report
@@ -26,12 +26,12 @@ Promises = Promise | Iterable[Promise] | None
 
 
 def explore(
-    *workers: WorkerFunction,
+    *workers: WorkerFunction | Elsewhere,
     given: Callable[[Client], object] | None = None,
     finally_: Promises = None,
     always: Promises = None,
     never: Promises = None,
-    after_crash: WorkerFunction | None = None,
+    after_crash: WorkerFunction | Elsewhere | None = None,
     crashes: int = 0,
     lost_replies: int = 0,
     clock_jump: Seconds = 0,
@@ -49,7 +49,8 @@ def explore(
     """Run workers one Redis command at a time, in every order, and look for one that breaks a promise.
 
     A worker is a function `f(r)` or `f(r, w)`: `r` is a redis-py client, `w.effect(text)` says what
-    is done outside of Redis. Workers are called A, B, C, ...
+    is done outside of Redis. Or it is one of `Apart`, in a process of its own. Workers are called
+    A, B, C, ...
 
     - `given(redis)` sets the server up; it is empty before.
     - `finally_`, `always`, `never`: promises, functions of a `World`, held against the end, or against
@@ -75,10 +76,11 @@ def explore(
     """
     finally_, always, never = _all(finally_), _all(always), _all(never)
     asked = {name: value for name, value in locals().items() if name != "workers"}
-    program = _program(workers, asked)
+    watchdog = Watchdog(patience)
+    program = _program(workers, asked, watchdog)
     judge = Judge(finally_=finally_, always=always, never=never, may_raise=may_raise)
     ground = Ground(redis)
-    search = Search(program, ground, judge, Watchdog(patience), limit=schedules, reduce=reduce)
+    search = Search(program, ground, judge, watchdog, limit=schedules, reduce=reduce)
 
     def again(text: str, server: Client | None = None) -> Report:
         return explore(*workers, **{**asked, "schedule": text, "redis": server, "seed": None})
@@ -109,17 +111,17 @@ def explore(
     return Report(failure, coverage, search.broken, again)
 
 
-def _program(workers: tuple[WorkerFunction, ...], asked: dict[str, Any]) -> Program:
+def _program(workers: tuple[WorkerFunction | Elsewhere, ...], asked: dict[str, Any], watchdog: Watchdog) -> Program:
     """Say who runs and what may go wrong."""
     check(workers, asked)
     offsets = [signed_ms(offset, "offsets") for offset in asked["offsets"]]
-    jump, recovery, whole = to_ms(asked["clock_jump"], "clock_jump"), asked["after_crash"], asked["whole_pipelines"]
     offsets += [0] * (len(workers) - len(offsets))
-    makers = [_maker(work, offset, whole) for work, offset in zip(workers, offsets, strict=True)]
+    jump, recovery, whole = to_ms(asked["clock_jump"], "clock_jump"), asked["after_crash"], asked["whole_pipelines"]
+    makers = [_maker(work, offset, whole, watchdog) for work, offset in zip(workers, offsets, strict=True)]
     return Program(
         workers=list(zip(NAMES, makers, strict=False)),
         given=asked["given"],
-        recovery=_maker(recovery, 0, whole) if recovery else None,
+        recovery=_maker(recovery, 0, whole, watchdog) if recovery else None,
         crashes=asked["crashes"],
         lost_replies=asked["lost_replies"],
         jumps=1 if jump else 0,
@@ -127,7 +129,14 @@ def _program(workers: tuple[WorkerFunction, ...], asked: dict[str, Any]) -> Prog
     )
 
 
-def _maker(work: WorkerFunction, offset: int, whole: bool) -> Callable[[str], Actor]:  # noqa: FBT001 - one private caller
+def _maker(
+    work: WorkerFunction | Elsewhere,
+    offset: int,
+    whole: bool,  # noqa: FBT001 - one private caller
+    watchdog: Watchdog,
+) -> Callable[[str], Actor]:
+    if isinstance(work, Elsewhere):
+        return lambda name: work.actor(name, offset, whole, watchdog)
     lines: dict[str, Line] = {}
 
     def make(name: str) -> Actor:

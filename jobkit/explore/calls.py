@@ -9,7 +9,9 @@ the same words go through a socket pair.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
+
+from jobkit.explore.watchdog import Watchdog
 
 Args = tuple[bytes, ...]
 """A command as it goes to the server."""
@@ -79,3 +81,11 @@ class Actor(Protocol):
 
     def kill(self) -> None:
         """Let it die where it stands; whatever it still tries to send is refused."""
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """A worker whose code is somewhere else: `explore` takes it beside plain functions."""
+
+    def actor(self, name: str, offset: int, whole: bool, watchdog: Watchdog) -> Actor:  # noqa: FBT001 - explore's call alone
+        """Return the worker of one schedule: its name, how far its clock is ahead, pipelines in one piece or not."""

@@ -27,11 +27,21 @@ class Watchdog:
         if not number or not LEAST <= patience <= threading.TIMEOUT_MAX:
             raise ConfigError(f"patience is a number of seconds from {LEAST}, got {patience!r:.100}")
         self.patience = patience
-        self._beats = 0
+        self._beats, self._resting = 0, False
 
     def beat(self) -> None:
         """Say that something happened."""
         self._beats += 1
+
+    @contextlib.contextmanager
+    def rest(self) -> Iterator[None]:
+        """Rest while another process works, whose time somebody else minds."""
+        self._resting = True
+        try:
+            yield
+        finally:
+            self.beat()
+            self._resting = False
 
     @contextlib.contextmanager
     def watch(self) -> Iterator[None]:
@@ -41,7 +51,7 @@ class Watchdog:
         def look() -> None:
             seen, quiet = self._beats, 0
             while not ended.wait(self.patience / 2 if quiet < 2 else _AGAIN):
-                quiet = quiet + 1 if self._beats == seen else 0
+                quiet = quiet + 1 if self._beats == seen and not self._resting else 0
                 seen = self._beats
                 if quiet >= 2:
                     _raise_in(watched, Endless)
