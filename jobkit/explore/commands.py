@@ -207,10 +207,10 @@ def unblocked(args: Words, ask: Callable[[tuple[bytes, ...]], Any] | None = None
 
 
 def _ms(timeout: bytes, unit: int = 1000) -> int | None:
-    ms = math.ceil(Decimal(timeout.decode()) * unit)
-    if not 0 <= ms < 2**63:
+    ms = Decimal(timeout.decode()) * unit
+    if not 0 <= ms < 2**63:  # first: a million digits make an int that takes minutes
         raise ValueError
-    return ms or None
+    return math.ceil(ms) or None
 
 
 def _since(stream: bytes, start: bytes, ask: Callable[[tuple[bytes, ...]], Any] | None) -> bytes:

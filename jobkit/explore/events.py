@@ -23,6 +23,11 @@ class Event:
     ms: int = 0
     at: int = 0
 
+    @property
+    def worker(self) -> str:
+        """Whose step it was; "" where time went forward."""
+        return self.choice.worker
+
 
 def asked(request: Request, *, timeless: bool) -> Hashable:
     """What a step asks for, in a form that is the same each time: a script is its sha1.
@@ -35,12 +40,23 @@ def asked(request: Request, *, timeless: bool) -> Hashable:
     return request.text if isinstance(request, Effect) else request.ms if isinstance(request, Sleep) else ""
 
 
+def scripts(call: Call) -> frozenset[bytes]:
+    """Return the sha1 of each script that a call asks the server for: whether it knows it, or to run it."""
+    found: set[bytes] = set()
+    for args in call.commands:
+        if args[0].upper() == b"EVALSHA":
+            found.update(args[1:2])
+        elif b" ".join(args[:2]).upper() == b"SCRIPT EXISTS":
+            found.update(args[2:])
+    return frozenset(found)
+
+
 def spelled(asked: Hashable) -> str:
     """Say what was asked for."""
     return "; ".join(map(words, asked)) if isinstance(asked, tuple) else str(asked)
 
 
 def _by_sha(args: Args) -> Args:
-    if args[0].upper() != b"EVAL":
+    if args[0].upper() != b"EVAL" or len(args) == 1:
         return args
     return (b"EVALSHA", hashlib.sha1(args[1], usedforsecurity=False).hexdigest().encode(), *args[2:])

@@ -22,6 +22,7 @@ from jobkit.errors import ExploreError
 from jobkit.explore.calls import Args, Call
 from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, footprint
 from jobkit.explore.disguise import drawing_by
+from jobkit.explore.spelling import words
 
 _STATEFUL = frozenset({b"WATCH", b"MULTI", b"SELECT", b"CLIENT", b"HELLO", b"AUTH", b"SUBSCRIBE", b"PSUBSCRIBE"})
 """After these a connection is no longer like new; after the next ones it is again."""
@@ -76,7 +77,9 @@ class Ground:
                 connection.close()
         self._used.clear()
         self._chance.clear()
-        self._own.run((b"FLUSHALL",))
+        emptied = self._own.run((b"FLUSHALL",))
+        if isinstance(emptied, Exception):
+            raise ExploreError(f"the server cannot be emptied: {emptied}")
         self.passed = 0
         if self._clock is not None:
             self._clock.restart()
@@ -102,13 +105,14 @@ class Ground:
 
     def is_silent(self, call: Call) -> bool:
         """Whether a call is no step: it loads a script, or learns that the server does not know one."""
-        args = call.commands[0]
-        name = args[0].upper()
+        if len(call.commands) > 1 or len(call.commands[0]) == 1:
+            return False
+        name, word = (part.upper() for part in call.commands[0][:2])
         if name == b"SCRIPT":
-            return args[1].upper() in {b"LOAD", b"EXISTS"}
-        if name == b"EVALSHA" and len(call.commands) == 1:
-            sha = args[1].lower()
-            if sha not in self._sources and self.client.script_exists(sha.decode())[0]:
+            return word in {b"LOAD", b"EXISTS"}
+        if name == b"EVALSHA":
+            sha = word.lower()
+            if sha not in self._sources and self.client.script_exists(sha.decode("latin-1"))[0]:
                 known = getattr(self._server, "script_cache", {})  # of the set-up's; a real server shows none
                 self._keep(sha.decode(), known.get(sha, b""))
             return sha not in self._sources
@@ -167,10 +171,10 @@ class Ground:
         return seen
 
     def _learn(self, name: bytes, args: Args) -> None:
-        if name == b"SCRIPT" and args[1].upper() == b"FLUSH":
+        what = args[1].upper() if len(args) > 1 else b""
+        if name == b"SCRIPT" and what == b"FLUSH":
             self._sources.clear()
-        source = args[2] if name == b"SCRIPT" and args[1].upper() == b"LOAD" else args[1] if name == b"EVAL" else None
-        if source is not None:
+        for source in args[2:3] if name == b"SCRIPT" and what == b"LOAD" else args[1:2] if name == b"EVAL" else ():
             self._keep(hashlib.sha1(source, usedforsecurity=False).hexdigest(), source)
 
     def _keep(self, sha: str, source: bytes) -> None:
@@ -195,11 +199,14 @@ class _Connection:
             self.like_new = False
         elif name in _RENEWING:
             self.like_new = True
-        self._wire.send_command(*args)
         try:
+            self._wire.send_command(*args)
             return self._wire.read_response()
         except ResponseError as error:
             return error
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"[:200]
+            raise ExploreError(f"the server did not answer {words(args)}: {what}") from error
 
     def close(self) -> None:
         with contextlib.suppress(Exception):

@@ -11,6 +11,7 @@ from jobkit.errors import ExploreError
 from jobkit.explore.calls import LOST, Actor, Answer, Call, Effect, Ended, Replies, Request, Sleep
 from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, Unblocked, unblocked
 from jobkit.explore.events import Event, asked
+from jobkit.explore.events import scripts as scripts_of
 from jobkit.explore.ground import Ground
 from jobkit.explore.order import Order
 from jobkit.explore.schedule import JUMP, Choice
@@ -45,6 +46,8 @@ class _Turn:
     actor: Actor
     request: Request = field(default_factory=Ended)
     asked: Hashable = None
+    scripts: frozenset[bytes] = frozenset()
+    """Scripts that it has asked for meanwhile, without a step: they tell it what others have loaded."""
     """What it asks for, in a form that is the same each time."""
     ready: bool = True
     until: int | None = None
@@ -91,7 +94,7 @@ class Run:
     def asked(self, choice: Choice) -> Hashable:
         """Return what a choice's worker asks for now: it must be the same each time that this moment is reached."""
         turn = self._turns.get(choice.worker)
-        return None if turn is None or turn.over else (turn.ready, turn.asked)
+        return None if turn is None or turn.over else (turn.ready, turn.asked, turn.scripts)
 
     def options(self) -> list[tuple[Choice, int]]:
         """Return each choice there is, with how many switches, crashes, losses and jumps it forces."""
@@ -233,16 +236,20 @@ class Run:
 
     def _go(self, name: str, answer: Answer) -> None:
         """Let a worker run to its next request; what is no step is answered at once."""
-        turn = self._turns[name]
-        while True:
+        turn, scripts = self._turns[name], frozenset[bytes]()
+        for _ in range(self._program.longest):
             self._watchdog.beat()
             request = turn.actor.go(answer, self._ground.now())
             if isinstance(request, Call) and request.commands[0][0] in _PUSHED:
                 raise ExploreError(f"worker {name} subscribes: what a server pushes cannot be explored")
+            if isinstance(request, Call):
+                scripts |= scripts_of(request)
             if not (isinstance(request, Call) and self._ground.is_silent(request)):
                 break
             answer = Replies(self._ground.run(name, request)[0])
-        turn.request, turn.until, turn.wait = request, None, None
+        else:
+            raise ExploreError(f"worker {name} does nothing but load scripts")
+        turn.request, turn.until, turn.wait, turn.scripts = request, None, None, scripts
         turn.asked = asked(request, timeless=self._ground.live)
         if isinstance(request, Sleep):
             turn.until = self._ground.passed + request.ms

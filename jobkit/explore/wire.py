@@ -75,7 +75,7 @@ class WireConnection(redis.Connection):
             raise RedisConnectionError("the reply was lost with the connection")
         if isinstance(reply, Exception):
             raise reply
-        return reply
+        return _copy(reply)  # redis-py builds its answer within the reply, and the report shows what came
 
     def _encoded(self, args: Sequence[Any]) -> Args:
         words = args[0].encode().split() if isinstance(args[0], str) else [args[0]]
@@ -91,6 +91,10 @@ class WireConnection(redis.Connection):
                 self.disconnect()
                 raise
             self._replies.extend([LOST] * len(call) if answer is LOST else answer.values)  # type: ignore[union-attr]
+
+
+def _copy(reply: Any) -> Any:
+    return [_copy(one) for one in reply] if isinstance(reply, list) else reply
 
 
 def _blocks(command: Args) -> bool:
