@@ -90,7 +90,7 @@ class Judge:
         for name, ended in world.errors.items():
             after_loss = name in world.losses and isinstance(ended.error, (RedisConnectionError, RedisTimeoutError))
             if not after_loss and not isinstance(ended.error, self._may_raise):
-                return Broken("no worker fails", f"{name} raised {ended.kind}: {ended.text}"[:200])
+                return Broken("no worker fails", f"{name} raised {ended.kind}: {ended.text}"[:200].rstrip(" .:"))
         if world.waiting and not world.crashed:
             return Broken("nobody waits for ever", f"{', '.join(world.waiting)} waits, and nobody is left to write")
         for promise in self._finally:

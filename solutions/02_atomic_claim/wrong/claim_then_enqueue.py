@@ -1,6 +1,6 @@
 """Document C's loop: claimed atomically, handed over one by one."""
 
-# the check says: In one place, whoever dies?
+# the check says: in one place whoever dies
 
 TAKE = """
 local t = redis.call('TIME')

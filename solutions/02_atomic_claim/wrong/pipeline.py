@@ -1,6 +1,6 @@
 """Document B: ZREM and the push in one pipeline."""
 
-# the check says: Handed over once?
+# the check says: handed over once
 
 
 def server_now(redis):

@@ -1,6 +1,6 @@
 """Document B to the letter: a pipeline that is no transaction."""
 
-# the check says: Handed over once?
+# the check says: handed over once
 
 
 def server_now(redis):

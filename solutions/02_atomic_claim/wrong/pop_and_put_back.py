@@ -1,6 +1,6 @@
 """ZPOPMIN, and what is not due goes back: a crash loses."""
 
-# the check says: In one place, whoever dies?
+# the check says: in one place whoever dies
 
 
 def server_now(redis):

@@ -1,6 +1,6 @@
 """Document A's warning: ZRANGE, then ZREM, as two calls."""
 
-# the check says: Handed over once?
+# the check says: handed over once
 
 
 def server_now(redis):

@@ -1,6 +1,6 @@
 """Only who removed it hands it over: no duplicates, and a crash loses."""
 
-# the check says: In one place, whoever dies?
+# the check says: in one place whoever dies
 
 
 def server_now(redis):

@@ -1,6 +1,6 @@
 """The push before the removal."""
 
-# the check says: Handed over once?
+# the check says: handed over once
 
 
 def server_now(redis):
