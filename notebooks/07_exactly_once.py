@@ -102,7 +102,7 @@ def tick_first(r):
 
 
 # %% [markdown]
-# With `crashes=1` the explorer lets him die before each of his commands in turn. After a death a colleague comes, 31 seconds later. Note what the guest pays, in every one of these nights:
+# With `crashes=1` the explorer lets a porter die, before each of his commands in turn; after a death a colleague comes, 31 seconds later. The promise here promises nothing: it notes, night after night, what the guest pays.
 
 # %%
 import time
@@ -160,7 +160,9 @@ def pays_once(world):
 
 
 # %% [markdown]
-# For one porter it is right. When are there two with the same order? When the first is not dead, only slow: its lease is over, the order was handed out again, and it goes on working. So, as in notebook 02, every order of two:
+# **Predict.** For one porter it is right. And for two? ◯ right ◯ wrong ◯ right, but for a rare accident
+#
+# When are there two with the same order? When the first is not dead, only slow: its lease is over, the order was handed out again, and it goes on working. So, as in notebook 02, every order of two:
 
 # %%
 explore(looks_first, looks_first, finally_=pays_once)
@@ -308,7 +310,7 @@ head = ("the bill is", "after two runs")
 plot.table([head, *rows], caption="To add twice is twice. To write down twice is once.")
 
 # %% [markdown]
-# Set instead of add, insert under a key instead of append: where you can, do. It needs no mark, and no crash can part what is one. Where you can't, there is `once`.
+# Set instead of add, insert under a key instead of append: where you can, do. It needs no mark, and no crash can part what is one. Where you can't, mark and effect in one step.
 
 # %% [markdown] points=["A11", "C6"]
 # ## The same with the kit
@@ -806,7 +808,7 @@ explore(rings_then_marks, after_crash=rings_then_marks, **one)
 # %% [markdown]
 # There is no third. A script can't ring, so between a phone and a mark lies a gap that no program closes. Choose: a guest who is woken twice, or one who isn't woken.
 #
-# And the bank? The porter is the second one, word for word. What differs is that the other side counts the same words once:
+# And the bank? The porter is the second one again. What differs is the other side: it counts the same key once.
 
 
 # %%
@@ -825,7 +827,7 @@ one = {"finally_": the_bank_charges_once, "crashes": 1}
 explore(charges_then_marks, after_crash=charges_then_marks, **one)
 
 # %% [markdown]
-# **Exactly once is not a way of delivering; it is an effect, and the place where the effect lands must help.**
+# Clean, for as long as the bank remembers its keys. **Exactly once is not a way of delivering; it is an effect, and the place where the effect lands must help.**
 
 # %% [markdown] points=["A11", "C6"]
 # ## Proved, and not proved
@@ -910,7 +912,8 @@ def wrong_in_a_row(add_points):
     for what, order, points, wanted in CALLS:
         got = add_points(redis, order, "Eve", points), points_of("Eve")
         if got != wanted:
-            return f"Not yet. {what}: wanted {wanted}, got {got}."
+            said = "wanted {} and {}, got {!r} and {}".format(*wanted, *got)
+            return f"Not yet. {what}: {said}."
         clock.advance(3.5 * 86_400)
     return None
 
