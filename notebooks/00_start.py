@@ -184,6 +184,49 @@ plot.attempts(queue, "call-412")
 # %%
 print(queue.dead()[0])
 
+# %% [markdown] points=["A8"]
+# ## Why give or take?
+#
+# The 20 % look like a detail. So let 10,000 calls fail in one instant: the city's telephone exchange is silent for half a minute, and then puts through a hundred calls a second. Each call is tried again, by the table above. How many are lost, without the dice and with them?
+
+# %%
+from jobkit.storm import compare, storm
+
+NIGHT = {"jobs": 10_000, "outage": 30, "capacity": 100}
+same = jk.Table(5, 30, 300, 3600)
+plot.storm(compare({"no dice": same, "±20 %": again}, **NIGHT))
+
+# %% [markdown]
+# Without dice all of them come back in the same second, again and again. A hundred get through each time, and **9,700** are dead letters. With the dice, none. Now move them: how little is enough?
+
+# %% tags=["widget"]
+from ipywidgets import IntSlider, interact
+
+
+def dice(percent):
+    return jk.Table(5, 30, 300, 3600, jitter=jk.proportional(percent / 100))
+
+
+@interact(percent=IntSlider(0, max=100, description="±%", continuous_update=False))
+def night(percent):
+    return plot.storm(storm(dice(percent), **NIGHT))
+
+
+# %% [markdown]
+# The same without a slider:
+
+# %%
+rows = [("dice", "dead letters", "half of the others by", "99 % of them by")]
+for percent in (0, 1, 2, 20, 100):
+    seen = storm(dice(percent), **NIGHT).summary()
+    by = (f"{seconds / 60:.0f} min" for seconds in (seen.p50_s, seen.p99_s))
+    rows.append((f"±{percent} %", f"{seen.dead:,}", *by))
+
+plot.table(rows, caption="10,000 calls that failed together.")
+
+# %% [markdown]
+# Two per cent lose nobody, but half of the calls take over an hour. With twenty it is minutes, for all of them. With a hundred, half are quicker still, and a few wait for over an hour. Which is best? Notebook 09.
+
 # %% [markdown] points=[]
 # ## Which Redis you have
 #
@@ -208,7 +251,7 @@ print(redis.server)
 # |---|---|---|
 # | 00 | Start here | you are here |
 # | 01 | [A sorted set is a delayed queue](01_sorted_set.ipynb) | here, 30 minutes |
-# | 02 | [Two workers, one job: the atomic claim](02_atomic_claim.ipynb) | here, 35 minutes |
+# | 02 | [Two workers, one job: the atomic claim](02_atomic_claim.ipynb) | here, 30 minutes |
 # | 03 | Whose clock? | to come |
 # | 04 | Scheduler and workers apart | to come |
 # | 05 | [The worker dies](05_worker_dies.ipynb) | here, 25 minutes |

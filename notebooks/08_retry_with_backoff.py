@@ -405,6 +405,25 @@ plot.table(rows, caption="A longer outage buries every job that it meets.")
 # %% [markdown]
 # That is the first number to choose: how long an outage must your jobs outlive? B and C give up after half a minute. One restart of the taxi office's computer, and all is dead letters. So people raise the number of retries. And then n gets large.
 
+# %% [markdown] points=["A6"]
+# ## Why a slip, and not a nap?
+#
+# The porter could also stay by the phone: `time.sleep(5)`, and ring again. No list, no script. What would that cost? Half a million calls a day, 2 s each, on a day when every one of them fails, five times:
+
+# %%
+from jobkit.storm import capacity
+
+plan = capacity(500_000, service=2, failure=1, policy=policies["A's table, ±20 %"])
+rows = [
+    ("on the phone", f"{plan.busy:,.0f}"),
+    ("waiting for the next try", f"{plan.parked:,.0f}"),
+]
+head = ("on average", "how many")
+plot.table([head, *rows], caption="How many come per second × how long each stays.")
+
+# %% [markdown]
+# With slips, 58 porters do it, and the rest is paper. With naps, each of those 22,761 is a porter asleep by a phone.
+
 # %% [markdown] points=["B5"]
 # ## Fourth break: a large n
 #
