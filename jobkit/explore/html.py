@@ -29,8 +29,10 @@ _BROKEN = "background:#b00020;color:#fff;padding:0 .4em"
 def timeline_html(failure: Failure | None, coverage: Coverage) -> str:
     """Draw a failing schedule as a table, a column per worker, and say which promise it breaks; or that none did."""
     if failure is None:
-        seen = f"{covered(coverage)} {NOT_MODELLED}".strip()
-        return f"<p><strong>{escape(_sentence(verdict(None, coverage)))}</strong></p><p>{escape(seen)}</p>"
+        return (
+            f"<p><strong>{escape(_sentence(verdict(None, coverage)))}</strong> {escape(covered(coverage))}</p>"
+            f"<details><summary>What this does not prove</summary><p>{escape(NOT_MODELLED)}</p></details>"
+        )
     again = f'explore(..., schedule="{plain(failure.schedule)}")'
     return (
         f"{_table(failure)}"

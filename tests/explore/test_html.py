@@ -184,10 +184,11 @@ def test_a_promise_that_the_set_up_breaks_needs_no_table():
 @pytest.mark.parametrize("coverage", [Coverage(2, 42, 2, complete=True, crashes=1, longest=9), SEEN])
 def test_a_clean_report_says_what_was_covered_and_what_is_not_modelled(coverage):
     found, rest = map(text, parsed(None, coverage))
-    assert found == "N" + verdict(None, coverage)[1:] + "."
-    assert rest == f"The longest schedule has 9 steps. Not tried: lost replies, jumps of time. {NOT_MODELLED}"
+    said = "N" + verdict(None, coverage)[1:] + "."
+    assert found == f"{said} The longest schedule has 9 steps. Not tried: lost replies, jumps of time."
+    assert rest == f"What this does not prove{NOT_MODELLED}"
 
 
 @given(coverage=coverages)
-def test_any_clean_report_is_paragraphs(coverage):
-    assert [child.tag for child in parsed(None, coverage)] == ["p", "p"]
+def test_any_clean_report_is_a_paragraph_and_what_it_does_not_prove(coverage):
+    assert [child.tag for child in parsed(None, coverage)] == ["p", "details"]
