@@ -46,7 +46,7 @@ class Watchdog:
     @contextlib.contextmanager
     def watch(self) -> Iterator[None]:
         """Watch this thread. Raises ExploreError where it is not a worker that never ends, but a promise."""
-        ended, watched = threading.Event(), threading.get_ident()
+        ended, watched, bites = threading.Event(), threading.get_ident(), list[int]()
 
         def look() -> None:
             seen, quiet = self._beats, 0
@@ -54,7 +54,8 @@ class Watchdog:
                 quiet = quiet + 1 if self._beats == seen and not self._resting else 0
                 seen = self._beats
                 if quiet >= 2:
-                    _raise_in(watched, Endless)
+                    bites.append(quiet)
+                    _bite(watched)
 
         dog = threading.Thread(target=look, name="jobkit-explore-watchdog", daemon=True)
         dog.start()
@@ -70,10 +71,18 @@ class Watchdog:
         finally:
             ended.set()
             dog.join()
-            _raise_in(watched, None)
+            if bites:
+                _take_the_last(watched)
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an error in a thread as soon as it runs Python; None: forget one that waits there."""
-    what = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
+def _bite(thread: int) -> None:
+    """Raise Endless in a thread as soon as it runs Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Endless))
+
+
+def _take_the_last(thread: int) -> None:
+    """Take a bite that may still be on its way. To call it off leaves the interpreter looking for it, for good."""
+    with contextlib.suppress(Endless):
+        _bite(thread)
+        for _ in range(1000):
+            pass
