@@ -17,12 +17,14 @@ from redis.exceptions import ResponseError
 from jobkit.clock import VirtualClock, new_rng
 from jobkit.connect.client import Client, another_pool
 from jobkit.connect.fake import FakeRedis
+from jobkit.connect.faketime import ClockConnection
 from jobkit.connect.safety import require_ours, server_of
 from jobkit.errors import ExploreError
 from jobkit.explore.calls import Args, Call
 from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, footprint
 from jobkit.explore.disguise import drawing_by
 from jobkit.explore.spelling import words
+from jobkit.explore.watchdog import Endless
 
 _STATEFUL = frozenset({b"WATCH", b"MULTI", b"SELECT", b"CLIENT", b"HELLO", b"AUTH", b"SUBSCRIBE", b"PSUBSCRIBE"})
 """After these a connection is no longer like new; after the next ones it is again."""
@@ -191,6 +193,7 @@ class _Connection:
         wire: Any = pool.make_connection()
         wire.connect()
         self._wire = wire
+        self._ask = getattr(wire.get_socket(), "ask", None) if isinstance(wire, ClockConnection) else None
         self.like_new, self.watched = True, NOTHING
 
     def run(self, args: Args) -> Any:
@@ -200,10 +203,14 @@ class _Connection:
         elif name in _RENEWING:
             self.like_new = True
         try:
+            if self._ask is not None:
+                return self._ask(list(args))
             self._wire.send_command(*args)
             return self._wire.read_response()
         except ResponseError as error:
             return error
+        except Endless:
+            raise ExploreError(f"the server does not come to an end with {words(args)}") from None
         except Exception as error:
             what = f"{type(error).__name__}: {error}"[:200]
             raise ExploreError(f"the server did not answer {words(args)}: {what}") from error
