@@ -10,11 +10,11 @@
 runs two workers one command at a time, in every order, on a server of its own, and shows the
 shortest order that breaks a promise. What it says of a program that breaks none is "no failing
 schedule", never "correct".
+
+`Apart` runs workers in processes of their own, for code that is judged. Names are imported when they
+are first used: such a process needs neither the search nor the fake.
 """
 
-from jobkit.explore.api import explore
-from jobkit.explore.promises import each_runs_once, jobs, none_runs_twice, nothing_lost
-from jobkit.explore.report import Report
-from jobkit.explore.world import World
+import lazy_loader
 
-__all__ = ["Report", "World", "each_runs_once", "explore", "jobs", "none_runs_twice", "nothing_lost"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

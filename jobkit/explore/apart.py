@@ -21,6 +21,7 @@ from jobkit.errors import ConfigError, ExploreError
 from jobkit.explore.calls import Actor, Answer, Call, Ended, Request
 from jobkit.explore.frames import Start, answer_bytes
 from jobkit.explore.held import Held
+from jobkit.explore.spelling import words
 from jobkit.explore.watchdog import Watchdog
 
 AHEAD = 3
@@ -106,33 +107,23 @@ class Apart:
             raise
         return self._held[name]
 
-    def ask(self, held: Held, message: bytes, watchdog: Watchdog) -> Request:
+    def ask(self, held: Held, message: bytes, watchdog: Watchdog, *, whole: bool) -> Request:
         """Let a worker run to its next request, while the watchdog rests: here the time is minded better."""
         begin = self._clock.monotonic()
         try:
             with watchdog.rest():
                 request = held.ask(message, watchdog.patience)
-            self._spent += self._clock.monotonic() - begin
-            self._check(held, request)
+            self._spend(self._clock.monotonic() - begin)
+            _check(held.who, request, whole=whole)
         except BaseException:
             self.stop()
             raise
         return request
 
-    def _check(self, held: Held, request: Request) -> None:
-        if isinstance(request, Call):
-            for args in request.commands:
-                name = b"|".join(args[:2] if args[0].upper() == b"CLIENT" else args[:1]).upper()
-                if name in OWNERS:
-                    raise ExploreError(
-                        f"worker {held.who} sent {name.decode().replace('|', ' ')}: not a worker's command"
-                    )
-        elif isinstance(request, Ended) and isinstance(request.error, ExploreError):
-            raise request.error
+    def _spend(self, seconds: float) -> None:
+        self._spent += seconds
         if self._spent > self._seconds:
-            raise ExploreError(
-                f"the workers of {self.path.name} have run for {self._seconds:g} s in all: that is too long"
-            )
+            raise ExploreError(f"the workers of {self.path.name} have run for {self._seconds:g} s in all")
 
     def _start(self) -> Held:
         return Held(self.path, self._folder, memory=self._memory, seconds=self._seconds)
@@ -154,7 +145,7 @@ class ApartWorker:
         self._code, self._function = code, function
 
     def actor(self, name: str, offset: int, whole: bool, watchdog: Watchdog) -> Actor:  # noqa: FBT001 - explore's call alone
-        """Return the worker of one schedule, called `name`."""
+        """Return the worker of one schedule."""
         return _ApartActor(self._code, Start(self._function, name, offset, whole), watchdog)
 
     def __repr__(self) -> str:
@@ -165,14 +156,29 @@ class _ApartActor:
     """One worker of one schedule."""
 
     def __init__(self, code: Apart, start: Start, watchdog: Watchdog) -> None:
-        self.name, self._code, self._watchdog = start.name, code, watchdog
+        self.name, self._code, self._watchdog, self._whole = start.name, code, watchdog, start.whole
         self._start: Start | None = start
         self._held = code.held_for(start.name, watchdog)
 
     def go(self, answer: Answer, now: int) -> Request:
         """Run it until its next request."""
         start, self._start = self._start, None
-        return self._code.ask(self._held, answer_bytes(start, answer, now), self._watchdog)
+        return self._code.ask(self._held, answer_bytes(start, answer, now), self._watchdog, whole=self._whole)
 
     def kill(self) -> None:
         """Leave it where it stands: its process unwinds it before another begins."""
+
+
+def _check(who: str, request: Request, *, whole: bool) -> None:
+    """Raise ExploreError for what redis-py would not send for a worker, and for what is the server's owner's."""
+    if isinstance(request, Ended) and isinstance(request.error, ExploreError):
+        raise request.error
+    if not isinstance(request, Call):
+        return
+    commands = request.commands
+    if len(commands) > 1 and not whole and (commands[0], commands[-1]) != ((b"MULTI",), (b"EXEC",)):
+        raise ExploreError(f"worker {who} sent {len(commands)} commands for one step")
+    for args in commands:
+        names = args[0].upper().split() + [word.upper() for word in args[1:2]]
+        if names[0] in OWNERS or b"|".join(names[:2]) in OWNERS:
+            raise ExploreError(f"worker {who} sent {words(args)}: that is for the owner of a server")

@@ -1,3 +1,4 @@
+from support.apart import apart
 from support.real import real
 
-__all__ = ["real"]
+__all__ = ["apart", "real"]
