@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from random import Random
 from typing import Any, cast
 
 import greenlet
@@ -87,9 +88,13 @@ class LocalActor(greenlet.greenlet):
         super().__init__(self._live)
         self.name, self._function, self._line, self._offset = name, function, line, offset
         self.now = 0
-        self.rng = new_rng(sum(map(ord, name)))
         self._dead, self._refusals = False, 0
         line.actor = self
+
+    @functools.cached_property
+    def rng(self) -> Random:
+        """Its chance: the same in each schedule."""
+        return new_rng(sum(map(ord, self.name)))
 
     def go(self, answer: Answer, now: int) -> Request:
         """Run it until its next request."""

@@ -6,6 +6,7 @@ Time is not among the keys: a step that moves the clock conflicts with every com
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Footprint:
 
     def __or__(self, other: Footprint) -> Footprint:
         """What both touch together: a transaction is the sum of its commands and of what it watches."""
+        if self is NOTHING or other is NOTHING:
+            return other if self is NOTHING else self
         if self.everything or other.everything:
             return EVERYTHING
         return Footprint(self.reads | other.reads, self.writes | other.writes)
@@ -149,6 +152,11 @@ TABLE = {
 
 def footprint(args: Words) -> Footprint:
     """Return what a command touches; EVERYTHING if its words do not tell. EXEC's is for the caller to sum up."""
+    return _footprint(tuple(args))
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _footprint(args: Words) -> Footprint:
     call = as_sent(args)
     find = TABLE.get(call[0]) or TABLE.get(b"|".join(call[:2]).upper())
     try:
@@ -180,12 +188,18 @@ class Unblocked:
         return [key, *reply] if name.startswith(b"Z") else [key, reply]
 
 
+BLOCKING = frozenset(b"BLPOP BRPOP BZPOPMIN BZPOPMAX BLMOVE BRPOPLPUSH BLMPOP BZMPOP XREAD XREADGROUP".split())
+"""Commands that may block."""
+
+
 def unblocked(args: Words, ask: Callable[[tuple[bytes, ...]], Any] | None = None) -> Unblocked | None:
     """Return how to try a blocking command; None for any other, and for one that the server refuses at once.
 
     XREAD's `$`, "from now on", is settled here: `ask` runs a command within the step in which the
     wait begins, and returns the reply as it came. Raises ConfigError for a `$` without it.
     """
+    if isinstance(args[0], bytes) and args[0].upper() not in BLOCKING:
+        return None
     call = tuple(as_sent(args))
     try:
         name, first, *_, last = call
