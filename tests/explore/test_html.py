@@ -11,7 +11,7 @@ from jobkit.explore.trace import Coverage, Step
 from jobkit.explore.verdict import NOT_MODELLED, verdict
 from jobkit.explore.words import lanes, plain
 
-TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "code", "strong", "bdi", "p"}
+TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "code", "strong", "bdi", "p", "details", "summary"}
 ATTRIBUTES = {"scope": {"col", "row"}, "align": {"center"}, "colspan": None, "style": None}
 
 
