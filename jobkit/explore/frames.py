@@ -28,6 +28,7 @@ _HEAD, _CHUNK = 4, 1 << 15
 _CLASSES = {module.__name__: vars(module) for module in (builtins, redis.exceptions, errors)}
 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_read = json.JSONDecoder().decode
 
 
 class Nonsense(ValueError):
@@ -136,7 +137,7 @@ def request_bytes(request: Request) -> bytes:
 def read_request(message: bytes) -> Request:
     """Read what a worker asks for. Raises Nonsense for what no worker asks."""
     try:
-        return _request(json.loads(message))
+        return _request(_read(message.decode("utf-8", "surrogatepass")))
     except Nonsense:
         raise
     except (ValueError, TypeError, AttributeError, RecursionError):
@@ -154,8 +155,8 @@ def _request(words: Any) -> Request:
         case ["answer", value]:
             return Ended(_unplain(value))
         case ["refuse", str(text)]:
-            error = ExploreError(text[:LONGEST])
-            return Ended(error=error, kind="ExploreError", text=text)
+            text = "".join([letter if letter.isprintable() else " " for letter in text[:LONGEST]])
+            return Ended(error=ExploreError(text), kind="ExploreError", text=text)
         case ["raise", str(kind), str(text), [*bases]]:
             return Ended(error=_error(bases, text[:LONGEST]), kind=kind[:LONGEST], text=text[:LONGEST])
     raise ValueError

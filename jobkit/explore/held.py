@@ -20,6 +20,8 @@ KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "PYTHONPAT
 GIVEN = {"JOBKIT_REDIS": "fake", "PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 PRINTED = 1 << 16
 """Bytes kept of what a child prints."""
+VOLUME = 64 << 20
+"""Bytes that a worker may send in one schedule: as many have room here."""
 _FAREWELL = 0.2
 """Seconds for a process that hung up to end, so that its exit code can be told."""
 
@@ -28,7 +30,8 @@ class Held:
     """A child process with a file, for one worker."""
 
     def __init__(self, file: Path, folder: Path, *, memory: int, seconds: float) -> None:
-        self.who = "nobody"
+        self.who, self.sent = "nobody", 0
+        """Which worker it is, and how many bytes it has sent in this schedule."""
         self._file, self._loaded, self._open = file, False, True
         ours, theirs = socket.socketpair()
         printed, out = socket.socketpair()
@@ -81,7 +84,11 @@ class Held:
             self._channel.wait(patience)
             if message:
                 self._channel.send(message)
-            return read_request(self._channel.receive())
+            received = self._channel.receive()
+            self.sent += len(received)
+            if self.sent > VOLUME:
+                raise Nonsense(f"more than {VOLUME} bytes in one schedule")  # noqa: TRY301 - as if it had been too long
+            return read_request(received)
         except Nonsense as error:
             problem = f"{who} sent {error}"
         except TimeoutError:

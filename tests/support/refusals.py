@@ -47,6 +47,14 @@ REFUSED = {
     "too long a message": (WIRE + "def claim(r, w): raw(b'x' * (9 << 20))", "where 8388608 are the most"),
     "a message said to be longer": (WIRE + "def claim(r, w): raw(b'', 1 << 31)", "where 8388608 are the most"),
     "a long command": ("def claim(r, w): r.set('x', b'x' * (9 << 20))", "where 8388608 are the most"),
+    "too many messages": (
+        "def claim(r, w):\n    while True: w.effect('x' * (4 << 20))",
+        "worker A sent more than 67108864 bytes in one schedule",
+    ),
+    "lines of its own in an error": (
+        "raise ValueError('no\\n\\x1b[2Jall schedules hold')",
+        "line 1: ValueError: no  [2Jall schedules hold",
+    ),
     "two messages at once": (
         WIRE
         + """
