@@ -24,7 +24,7 @@ from typing import Any
 from fakeredis import FakeRedisConnection, FakeServer
 from fakeredis._core import Database
 from fakeredis._helpers import SimpleError
-from fakeredis._msgs import COMMAND_IN_SCRIPT_MSG
+from fakeredis._msgs import COMMAND_IN_SCRIPT_MSG, LUA_COMMAND_ARG_MSG
 from fakeredis._socket import FakeSocket
 
 from jobkit.clock import Clock
@@ -127,6 +127,8 @@ class ClockSocket(FakeSocket):
         return server._lua_runtime  # noqa: SLF001
 
     def _lua_redis_call(self, _runtime: Any, expected_globals: set[Any], op: bytes, *args: Any) -> Any:
+        if not isinstance(op, bytes):
+            raise SimpleError(LUA_COMMAND_ARG_MSG)
         if op.upper() in NOT_IN_SCRIPTS:
             raise SimpleError(COMMAND_IN_SCRIPT_MSG)
         kept: Any = self._get_server_runtime(self._server)

@@ -22,6 +22,7 @@ PYTHONS_OWN = [
     "return cjson.encode(pcall)",
     "local t = {} t[1] = t return cjson.encode(t)",
     "redis.call({})",
+    "redis.call({upper = function() return 'GET' end, decode = function() return 'acl' end}, 'WHOAMI')",
 ]
 READONLY = [
     "x = 1",

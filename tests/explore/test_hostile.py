@@ -9,7 +9,7 @@ from jobkit.explore import each_runs_once, explore, jobs
 
 
 def judged(code, **settings):
-    asked = {"given": jobs(1), "finally_": each_runs_once} | settings
+    asked = {"given": jobs(1), "finally_": each_runs_once, "patience": 10} | settings
     return explore(code.worker("claim"), code.worker("claim"), **asked)
 
 
