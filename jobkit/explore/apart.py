@@ -17,6 +17,7 @@ whoever judges strangers does all of this in a sandbox, with a limit of time and
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Self
 
@@ -64,6 +65,8 @@ class Apart:
         seconds: float = 120.0,
         load_seconds: float = 20.0,
     ) -> None:
+        if not hasattr(os, "killpg"):
+            raise ConfigError("workers apart need a POSIX system: Linux, macOS, WSL")
         self.path = Path(path).resolve()
         self._folder = Path(folder).resolve() if folder else self.path.parent
         if not self.path.is_file() or not self._folder.is_dir():
