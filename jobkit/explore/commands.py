@@ -220,6 +220,11 @@ def unblocked(args: Words, ask: Callable[[tuple[bytes, ...]], Any] | None = None
     return Unblocked(((*call[:block], *call[block + 2 : half], *ids),), timeout, frozenset(streams))
 
 
+def blocks(args: Words) -> bool:
+    """Whether a command waits where it finds nothing."""
+    return unblocked(args, lambda _: None) is not None
+
+
 def _ms(timeout: bytes, unit: int = 1000) -> int | None:
     ms = Decimal(timeout.decode()) * unit
     if not 0 <= ms < 2**63:  # first: a million digits make an int that takes minutes

@@ -21,7 +21,7 @@ from jobkit.connect.faketime import ClockConnection
 from jobkit.connect.safety import require_ours, server_of
 from jobkit.errors import ExploreError
 from jobkit.explore.calls import Args, Call
-from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, footprint
+from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, blocks, footprint
 from jobkit.explore.disguise import drawing_by
 from jobkit.explore.spelling import words
 from jobkit.explore.watchdog import Endless
@@ -151,25 +151,37 @@ class Ground:
             self._used[worker, number] = connection
         return connection
 
-    def _seen(self, commands: tuple[Args, ...], inner: list[Any], connection: _Connection) -> Footprint:
+    def ahead(self, worker: str, call: Call) -> Footprint | None:
+        """Return what a call will read and write; None if its words do not tell: a script, or it blocks."""
+        if not self.live and any(args[0].upper() in _SCRIPTS for args in call.commands):
+            return None
+        if len(call.commands) == 1 and blocks(call.commands[0]):
+            return None
+        return self._touched(call.commands, self._connection(worker, call.connection))
+
+    def _touched(self, commands: tuple[Args, ...], connection: _Connection) -> Footprint:
+        """Return what commands touch by their words. What a script does is known on the fake alone, when it has run."""
         seen = NOTHING
-        block = len(commands) > 1 and commands[0] == (b"MULTI",)
+        block = _is_block(commands)
         for args in commands[1:-1] if block else commands:
-            name = args[0].upper()
-            if name in _LEARNED:
-                self._learn(name, args)
-            if name not in _SCRIPTS:
+            if args[0].upper() not in _SCRIPTS:
                 seen |= footprint(args)
             elif self.live:
                 seen = EVERYTHING
-            if name == b"WATCH":
-                connection.watched |= footprint(args)
-            elif name == b"UNWATCH":
-                connection.watched = NOTHING
+        return seen | connection.watched if block else seen  # what EXEC does depends on the watched keys
+
+    def _seen(self, commands: tuple[Args, ...], inner: list[Any], connection: _Connection) -> Footprint:
+        seen = self._touched(commands, connection)
         for call in inner:
             seen |= footprint(call)
-        if block:  # what EXEC does depends on the watched keys
-            seen, connection.watched = seen | connection.watched, NOTHING
+        for args in commands:
+            name = args[0].upper()
+            if name in _LEARNED:
+                self._learn(name, args)
+            elif name == b"WATCH":
+                connection.watched |= footprint(args)
+            elif name in _RENEWING:
+                connection.watched = NOTHING
         return seen
 
     def _learn(self, name: bytes, args: Args) -> None:
@@ -184,6 +196,10 @@ class Ground:
         first = source.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace")
         if first.startswith("--"):
             self.names[sha] = first.lstrip("-").strip()
+
+
+def _is_block(commands: tuple[Args, ...]) -> bool:
+    return len(commands) > 1 and commands[0] == (b"MULTI",)
 
 
 class _Connection:

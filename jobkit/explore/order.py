@@ -33,20 +33,27 @@ class Order:
 
     def add(self, worker: str, label: Hashable, seen: Footprint, *, after: str = "") -> None:
         """Add a step of a worker; `after`: a worker whose last step it had to come after, too."""
-        before = self._last.get(worker, 0), self._last.get(after, 0)
+        step = self._hash(worker, label, seen, after)
         if seen.everything:
-            step = hash((worker, label, before, self.number)) & _MASK
             self._all = step
             self._written.clear()
             self._read.clear()
-        else:
-            written = sum(self._written.get(key, self._all) + self._read.get(key, 0) for key in seen.writes)
-            read = sum(self._written.get(key, self._all) for key in seen.reads - seen.writes)
-            step = hash((worker, label, before, self._all, written & _MASK, read & _MASK)) & _MASK
-            for key in seen.writes:
-                self._written[key] = step
-                self._read.pop(key, None)
-            for key in seen.reads - seen.writes:
-                self._read[key] = self._read.get(key, 0) + step & _MASK
+        for key in seen.writes:
+            self._written[key] = step
+            self._read.pop(key, None)
+        for key in seen.reads - seen.writes:
+            self._read[key] = self._read.get(key, 0) + step & _MASK
         self._last[worker] = step
         self.number = self.number + step & _MASK
+
+    def ahead(self, worker: str, label: Hashable, seen: Footprint) -> int:
+        """Return the number that there would be after such a step."""
+        return self.number + self._hash(worker, label, seen, "") & _MASK
+
+    def _hash(self, worker: str, label: Hashable, seen: Footprint, after: str) -> int:
+        before = self._last.get(worker, 0), self._last.get(after, 0)
+        if seen.everything:
+            return hash((worker, label, before, self.number)) & _MASK
+        written = sum([self._written.get(key, self._all) + self._read.get(key, 0) for key in seen.writes])
+        read = sum([self._written.get(key, self._all) for key in seen.reads - seen.writes])
+        return hash((worker, label, before, self._all, written & _MASK, read & _MASK)) & _MASK

@@ -15,6 +15,7 @@ from jobkit.explore.events import scripts as scripts_of
 from jobkit.explore.ground import Ground
 from jobkit.explore.order import Order
 from jobkit.explore.schedule import JUMP, Choice
+from jobkit.explore.seen import Moment
 from jobkit.explore.watchdog import Endless, Watchdog
 from jobkit.explore.world import Done, World
 
@@ -86,10 +87,27 @@ class Run:
         return not any(turn.ready and not turn.over for turn in self._turns.values())
 
     @property
-    def state(self) -> tuple[int, str]:
+    def moment(self) -> Moment:
         """What tells this moment from others, as far as what can follow goes."""
-        turn = self._turns.get(self._last)
-        return self.order.number, self._last if turn is not None and turn.ready and not turn.over else ""
+        return Moment(self.order.number, self._last)
+
+    @property
+    def ready(self) -> frozenset[str]:
+        """Who can go on."""
+        return frozenset([name for name, turn in self._turns.items() if turn.ready and not turn.over])
+
+    def ahead(self, choice: Choice) -> Moment | None:
+        """Return where a choice leads; None where only taking it tells: a script, a command that blocks, a recovery."""
+        if choice == JUMP:
+            return Moment(self.order.ahead("", (JUMP, self._program.jump_ms), EVERYTHING), self._last)
+        name, turn = choice.worker, self._turns[choice.worker]
+        if choice.what == "!":
+            number = self.order.ahead(name, "!", _DEATHS)
+            return Moment(number, self._last) if self._program.recovery is None else None
+        seen: Footprint | None = _OUTSIDE if isinstance(turn.request, Effect) else NOTHING
+        if isinstance(turn.request, Call):
+            seen = self._ground.ahead(name, turn.request)
+        return None if seen is None else Moment(self.order.ahead(name, (choice.what, turn.asked), seen), name)
 
     def asked(self, choice: Choice) -> Hashable:
         """Return what a choice's worker asks for now: it must be the same each time that this moment is reached."""

@@ -18,6 +18,7 @@ from jobkit.explore.events import spelled
 from jobkit.explore.ground import Ground
 from jobkit.explore.run import Program, Run
 from jobkit.explore.schedule import Choice
+from jobkit.explore.seen import Moment, Seen
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Broken, Judge
 
@@ -46,7 +47,18 @@ class _Fork:
     """What was forced before it."""
     asked: list[Hashable]
     """What is asked for in each option: it must be the same each time."""
+    ahead: list[Moment | None]
+    """Where each option leads, as far as that can be told without taking it."""
     at: int = 0
+
+    def skip(self, seen: Seen) -> bool:
+        """Pass over options that lead where the search has been; return whether one is left."""
+        while self.at < len(self.options):
+            moment = self.ahead[self.at]
+            if moment is None or not seen.knows(moment, self.forced + self.options[self.at][1]):
+                return True
+            self.at += 1
+        return False
 
 
 @dataclass
@@ -72,7 +84,7 @@ class Search:
     complete: bool = True
     """False where the limit of schedules, or chance, left something out."""
     _path: list[_Fork] = field(default_factory=list)
-    _seen: dict[Hashable, int] = field(default_factory=dict)
+    _seen: Seen = field(default_factory=lambda: Seen(bounded=True))
 
     def simplest_first(self, bound: int | None) -> Iterator[None]:
         """Raise the bound until a promise breaks, all is seen, or `bound` is done (None: all there are)."""
@@ -86,19 +98,21 @@ class Search:
 
     def bounded(self, bound: int | None) -> Iterator[None]:
         """Run all schedules with at most `bound` forced events, one per turn; None: all there are."""
-        self.cut, self._path, self._seen = False, [], {}
+        self.cut, self._path, self._seen = False, [], Seen(bounded=bound is not None)
         most = _NO_BOUND if bound is None else bound
         while True:
             self._run(lambda run: self._next(run, most))
             yield
-            while self._path and self._path[-1].at + 1 == len(self._path[-1].options):
+            while self._path:
+                self._path[-1].at += 1
+                if self._path[-1].skip(self._seen):
+                    break
                 self._path.pop()
-            if not self._path:
+            else:
                 return
             if self.schedules >= self.limit:
                 self.complete = False
                 return
-            self._path[-1].at += 1
 
     def randomly(self, rng: Random) -> Iterator[None]:
         """Run as many schedules as the limit says, drawn at random, one per turn."""
@@ -132,6 +146,8 @@ class Search:
                     broken = self.judge.step(run.world)
             if run.taken < len(self._path):
                 raise _diverged(run.taken + 1, "there", "not")
+            if self._reduces:
+                self._seen.reach(run.moment, run.ready, forced)
             broken = broken or self.judge.end(run.world)
             self.longest = max(self.longest, len(run.events))
             if broken is not None:
@@ -143,22 +159,29 @@ class Search:
             self.schedules += 1
             run.close()
 
+    @property
+    def _reduces(self) -> bool:
+        return self.reduce and not self.judge.each_step
+
     def _next(self, run: Run, most: int) -> tuple[Choice, int] | None:
         """Choose as the path says, and beyond its end the first option; None: seen before."""
         if run.taken < len(self._path):
             fork = self._path[run.taken]
             _same(run, fork)
-        else:
-            forced = sum(fork.options[fork.at][1] for fork in self._path)
-            if self.reduce and not self.judge.each_step:
-                if self._seen.get(run.state, _NO_BOUND + 1) <= forced:
-                    return None
-                self._seen[run.state] = forced
-            options = run.options()
-            allowed = [option for option in options if forced + option[1] <= most]
-            self.cut |= len(allowed) < len(options)
-            fork = _Fork(allowed, forced, [run.asked(choice) for choice, _ in allowed])
-            self._path.append(fork)
+            return fork.options[fork.at]
+        last = self._path[-1] if self._path else None
+        forced = last.forced + last.options[last.at][1] if last else 0
+        if self._reduces and not self._seen.reach(run.moment, run.ready, forced):
+            return None
+        options = run.options()
+        allowed = [option for option in options if forced + option[1] <= most]
+        self.cut |= len(allowed) < len(options)
+        asked = [run.asked(choice) for choice, _ in allowed]
+        ahead = [run.ahead(choice) if self._reduces else None for choice, _ in allowed]
+        fork = _Fork(allowed, forced, asked, ahead)
+        if not fork.skip(self._seen):
+            return None
+        self._path.append(fork)
         return fork.options[fork.at]
 
 

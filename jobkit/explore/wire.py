@@ -18,7 +18,7 @@ from jobkit.clock import Clock
 from jobkit.connect.client import Client, QuietPool, make_client, options
 from jobkit.connect.safety import ServerInfo
 from jobkit.explore.calls import LOST, Answer, Args, Call, Request
-from jobkit.explore.commands import unblocked
+from jobkit.explore.commands import blocks
 
 Ask = Callable[[Request], Answer]
 
@@ -83,7 +83,7 @@ class WireConnection(redis.Connection):
 
     def _send(self, commands: list[Args]) -> None:
         together = len(commands) > 2 and commands[0] == (b"MULTI",)
-        together = together or (self._whole and not any(map(_blocks, commands)))
+        together = together or (self._whole and not any(map(blocks, commands)))
         for call in [commands] if together else [[command] for command in commands]:
             try:
                 answer = self._ask(Call(self._number, tuple(call)))
@@ -95,10 +95,6 @@ class WireConnection(redis.Connection):
 
 def _copy(reply: Any) -> Any:
     return [_copy(one) for one in reply] if isinstance(reply, list) else reply
-
-
-def _blocks(command: Args) -> bool:
-    return unblocked(command, lambda _: None) is not None
 
 
 class WirePool(QuietPool):
