@@ -93,7 +93,16 @@ class Search:
             if not self.complete:
                 return
             self.completed = at if self.cut else None
+            if self.best is not None and at > _ONE_BY_ONE and bound is None:
+                yield from self._simpler(at, self.best.forced)
             if self.best is not None or not self.cut or at == bound:
+                return
+
+    def _simpler(self, least: int, most: int) -> Iterator[None]:
+        """Look for a failure with less forced than the one that was found without a bound."""
+        for at in range(least, most):
+            yield from self.bounded(at)
+            if not self.complete or (self.best is not None and self.best.forced <= at):
                 return
 
     def bounded(self, bound: int | None) -> Iterator[None]:
