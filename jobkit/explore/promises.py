@@ -43,8 +43,13 @@ def none_runs_twice(world: World) -> str | None:
 
 
 def each_runs_once(world: World) -> str | None:
-    """Each of the `jobs` has the effect `run JOB`, once."""
+    """Each of the `jobs` has the effect `run JOB`, once.
+
+    Which jobs there are it knows from `given=jobs(n)`, or any set-up that has `ids`.
+    """
     lost = [job for job, workers in _runs(world).items() if not workers]
+    if not _runs(world):
+        return "nothing ran, and no job is known: given=jobs(n) names them, w.effect('run j0') runs one"
     return none_runs_twice(world) or (f"{', '.join(lost)} never ran" if lost else None)
 
 
