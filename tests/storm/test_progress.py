@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from jobkit.clock import VirtualClock
-from jobkit.storm.progress import bar
+from jobkit.progress import bar
 
 
 def go(seconds_a_step, capsys):
