@@ -87,5 +87,7 @@ def read(file: Path) -> tuple[list[Any], dict[str, Any]]:
     workers = names.get("workers")
     if not isinstance(workers, list | tuple) or not workers:
         raise ConfigError(f"{file} has no list `workers`: workers = [claim, claim] would run two")
+    if not any(names.get(promise) for promise in ("finally_", "always", "never")):
+        raise ConfigError(f"{file} has no promise: name it finally_, always or never")
     known = inspect.signature(explore).parameters.keys() - {"workers", "redis"}
     return list(workers), {name: names[name] for name in known & names.keys()}

@@ -106,6 +106,7 @@ def explore(
         lost_replies=lost_replies,
         jumps=program.jumps,
         random=seed is not None,
+        promises=len(finally_) + len(always) + len(never),
         longest=search.longest,
     )
     return Report(failure, coverage, search.broken, again)

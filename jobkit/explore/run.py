@@ -73,6 +73,8 @@ class Run:
         self._last = ""
         self.taken = 0
         """How many choices were made."""
+        self.noted: Callable[[], object] = lambda: None
+        """Called after each step."""
         try:
             for name in self._turns:
                 self._go(name, None)
@@ -290,3 +292,4 @@ class Run:
 
     def _note(self, choice: Choice, request: Request | None, replies: tuple[Any, ...] = (), **more: Any) -> None:
         self.events.append(Event(choice, request, replies, at=self._ground.passed, **more))
+        self.noted()

@@ -20,17 +20,16 @@ def told(program: Program, ground: Ground, watchdog: Watchdog, schedule: Sequenc
     run = Run(program, ground, watchdog)
     steps: list[Step] = []
     try:
-        before = snapshot(ground.client)
+        shots = [snapshot(ground.client)] * (len(run.events) + 1)
+        run.noted = lambda: shots.append(snapshot(ground.client))
         for choice in schedule:
             seen, failed = len(run.events), set(run.world.errors)
             run.take(choice)
-            after = snapshot(ground.client)
-            for at, event in enumerate(run.events[seen:]):
-                steps.append(_step(event, ground.names, changes(before, after) if at == 0 else ()))
+            for at, event in enumerate(run.events[seen:], seen):
+                steps.append(_step(event, ground.names, changes(shots[at], shots[at + 1])))
             for name in run.world.errors.keys() - failed:
                 error = run.world.errors[name]
                 steps.append(Step(Kind.END, name, f"{error.kind}: {error.text}", at=steps[-1].at))
-            before = after
     finally:
         run.close()
     return tuple(steps)

@@ -88,5 +88,7 @@ class Coverage:
     jumps: int = 0
     random: bool = False
     """The schedules were drawn at random."""
+    promises: int = 1
+    """How many promises were given; without any, only errors and endless waits count."""
     longest: int = 0
     """Steps of the longest schedule."""

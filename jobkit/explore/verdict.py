@@ -53,7 +53,8 @@ def covered(coverage: Coverage) -> str:
     tries = {"crashes": coverage.crashes, "lost replies": coverage.lost_replies, "jumps of time": coverage.jumps}
     untried = ", ".join(name for name, number in tries.items() if not number)
     longest = f"The longest schedule has {counted(coverage.longest, 'step')}." if coverage.longest else ""
-    return " ".join(filter(None, [longest, f"Not tried: {untried}." if untried else ""]))
+    nothing = "" if coverage.promises else "No promise was given, so only errors and endless waits were looked for."
+    return " ".join(filter(None, [nothing, longest, f"Not tried: {untried}." if untried else ""]))
 
 
 def _completed(coverage: Coverage) -> int | None:

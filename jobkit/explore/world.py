@@ -14,6 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from jobkit.connect.client import Client
+from jobkit.errors import ExploreError
 from jobkit.explore.calls import Ended
 from jobkit.explore.events import Event
 
@@ -110,7 +111,10 @@ def _asked(promise: Promise, world: World) -> Broken | None:
     answer = _said(promise, world)
     if answer is None or answer is True:
         return None
-    return Broken(name_of(promise), answer if isinstance(answer, str) else "it does not hold")
+    if answer is False:
+        return Broken(name_of(promise), "it does not hold")
+    odd = f"it returned {answer!r:.60}, where True and None mean that it holds"
+    return Broken(name_of(promise), answer if isinstance(answer, str) else odd)
 
 
 def _said(promise: Promise, world: World) -> object:
@@ -118,3 +122,7 @@ def _said(promise: Promise, world: World) -> object:
         return promise(world)
     except AssertionError as error:
         return str(error).strip().split("\n")[0] or "its assertion failed"
+    except ExploreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a slip in a promise is shown with the moment at which it came out
+        return f"the promise itself raised {type(error).__name__}: {error}"[:200]

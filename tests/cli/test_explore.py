@@ -102,12 +102,16 @@ def test_on_a_private_server(explore):
     [
         ("x = 1", "no list `workers`"),
         ("workers = []", "no list `workers`"),
-        ("workers = [3]", "1 to 8 functions"),
+        ("workers = [3]\nfinally_ = bool", "1 to 8 functions"),
+        ("workers = [print]\nfinal = bool", "has no promise: name it finally_, always or never"),
         ("def f(r):\n    pass\n1 / 0", "race.py, line 3: ZeroDivisionError"),
         ("def f(:", "race.py, line 1: SyntaxError"),
         ("import sys\nsys.exit(0)", "race.py, line 2"),
-        ("def f(r):\n    while True: r.get('x')\nworkers = [f]", "a loop that polls cannot be explored"),
-        ("def f(r):\n    pass\nworkers = [f]\ncrashes = -1", "crashes is a whole number from 0"),
+        (
+            "def f(r):\n    while True: r.get('x')\nworkers, finally_ = [f], bool",
+            "a loop that polls cannot be explored",
+        ),
+        ("def f(r):\n    pass\nworkers, finally_ = [f], bool\ncrashes = -1", "crashes is a whole number from 0"),
     ],
 )
 def test_mistakes_are_one_line_and_end_with_2(file, text, said, capsys):
