@@ -2,9 +2,11 @@
 
 Two steps conflict if one writes what the other reads or writes. Schedules that differ only in the
 order of steps without a conflict lead to the same replies and the same state, so one of them is
-enough. `Order` gives such schedules one number: it is the sum, over all steps, of a hash of the step
-and of the hashes of the steps that it had to come after. It needs no look at the server, so nothing
-that a server keeps hidden (a watched key, a stream's group) can be forgotten in it.
+enough. A step is known by its worker, what it asks for, and the steps that it had to come after; each
+one that is told from the others by that has a number. The numbers of every worker's last step tell
+all that has happened. It needs no look at the server, so nothing that a server keeps hidden (a
+watched key, a stream's group) can be forgotten in it; and nothing is summed up or cut short, so no
+two are taken for the same by chance.
 
 The idea: M. Musuvathi and S. Qadeer, "Partial-Order Reduction for Context-Bounded State
 Exploration", Microsoft Research, 2007.
@@ -13,27 +15,37 @@ Exploration", Microsoft Research, 2007.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import TypeAlias
 
 from jobkit.explore.commands import Footprint
 
-_MASK = (1 << 64) - 1
+Past: TypeAlias = frozenset[int]
+"""All steps so far, up to the order of those without a conflict."""
+Numbers: TypeAlias = dict[Hashable, int]
+"""The steps of all schedules of a search, and their numbers."""
+_NOTHING: frozenset[int] = frozenset()
 
 
 class Order:
-    """The steps so far, up to the order of those without a conflict."""
+    """The steps of one schedule so far."""
 
-    def __init__(self) -> None:
-        self.number = 0
+    def __init__(self, numbers: Numbers | None = None) -> None:
+        self._numbers = {} if numbers is None else numbers
         self._all = 0
-        """Hash of the last step that conflicted with everything, and of all before it."""
+        """The last step that conflicted with everything."""
         self._written: dict[bytes, int] = {}
-        self._read: dict[bytes, int] = {}
-        """Key -> the last write, and the sum of the reads since."""
+        self._read: dict[bytes, frozenset[int]] = {}
+        """Key -> the last step that wrote it, and those that have read it since."""
         self._last: dict[str, int] = {}
+
+    @property
+    def past(self) -> Past:
+        """All steps so far."""
+        return frozenset(self._last.values())
 
     def add(self, worker: str, label: Hashable, seen: Footprint, *, after: str = "") -> None:
         """Add a step of a worker; `after`: a worker whose last step it had to come after, too."""
-        step = self._hash(worker, label, seen, after)
+        step = self._number(worker, label, seen, after)
         if seen.everything:
             self._all = step
             self._written.clear()
@@ -42,18 +54,18 @@ class Order:
             self._written[key] = step
             self._read.pop(key, None)
         for key in seen.reads - seen.writes:
-            self._read[key] = self._read.get(key, 0) + step & _MASK
+            self._read[key] = self._read.get(key, _NOTHING) | {step}
         self._last[worker] = step
-        self.number = self.number + step & _MASK
 
-    def ahead(self, worker: str, label: Hashable, seen: Footprint) -> int:
-        """Return the number that there would be after such a step."""
-        return self.number + self._hash(worker, label, seen, "") & _MASK
+    def ahead(self, worker: str, label: Hashable, seen: Footprint) -> Past:
+        """Return what `past` would be after such a step."""
+        return frozenset((self._last | {worker: self._number(worker, label, seen, "")}).values())
 
-    def _hash(self, worker: str, label: Hashable, seen: Footprint, after: str) -> int:
-        before = self._last.get(worker, 0), self._last.get(after, 0)
+    def _number(self, worker: str, label: Hashable, seen: Footprint, after: str) -> int:
         if seen.everything:
-            return hash((worker, label, before, self.number)) & _MASK
-        written = sum([self._written.get(key, self._all) + self._read.get(key, 0) for key in seen.writes])
-        read = sum([self._written.get(key, self._all) for key in seen.reads - seen.writes])
-        return hash((worker, label, before, self._all, written & _MASK, read & _MASK)) & _MASK
+            before = set(self._last.values())
+        else:
+            before = {self._all, *[self._written.get(key, 0) for key in seen.reads]}
+            before.update(*[self._read.get(key, ()) for key in seen.writes])
+        step = worker, label, self._last.get(worker, 0), self._last.get(after, 0), frozenset(before)
+        return self._numbers.setdefault(step, len(self._numbers) + 1)

@@ -13,7 +13,7 @@ from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, Unblocked, u
 from jobkit.explore.events import Event, asked
 from jobkit.explore.events import scripts as scripts_of
 from jobkit.explore.ground import Ground
-from jobkit.explore.order import Order
+from jobkit.explore.order import Numbers, Order
 from jobkit.explore.schedule import JUMP, Choice
 from jobkit.explore.seen import Moment
 from jobkit.explore.watchdog import Endless, Watchdog
@@ -61,13 +61,13 @@ class _Turn:
 class Run:
     """A schedule in the making: look at `options`, `take` one, until it is `over`."""
 
-    def __init__(self, program: Program, ground: Ground, watchdog: Watchdog) -> None:
+    def __init__(self, program: Program, ground: Ground, watchdog: Watchdog, numbers: Numbers | None = None) -> None:
         self._program, self._ground, self._watchdog = program, ground, watchdog
         ground.reset()
         self.world = World(ground.client, program.given)
         if program.given is not None:
             program.given(ground.client)
-        self.order, self.events = Order(), self.world.events
+        self.order, self.events = Order(numbers), self.world.events
         self._left = {"!": program.crashes, "?": program.lost_replies, "+": program.jumps}
         self._turns = {name: _Turn(make(name)) for name, make in program.workers}
         self._last = ""
@@ -91,7 +91,7 @@ class Run:
     @property
     def moment(self) -> Moment:
         """What tells this moment from others, as far as what can follow goes."""
-        return Moment(self.order.number, self._last)
+        return Moment(self.order.past, self._last)
 
     @property
     def ready(self) -> frozenset[str]:
@@ -104,8 +104,8 @@ class Run:
             return Moment(self.order.ahead("", (JUMP, self._program.jump_ms), EVERYTHING), self._last)
         name, turn = choice.worker, self._turns[choice.worker]
         if choice.what == "!":
-            number = self.order.ahead(name, "!", _DEATHS)
-            return Moment(number, self._last) if self._program.recovery is None else None
+            past = self.order.ahead(name, "!", _DEATHS)
+            return Moment(past, self._last) if self._program.recovery is None else None
         seen: Footprint | None = _OUTSIDE if isinstance(turn.request, Effect) else NOTHING
         if isinstance(turn.request, Call):
             seen = self._ground.ahead(name, turn.request)

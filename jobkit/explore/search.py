@@ -16,6 +16,7 @@ from typing import NamedTuple
 from jobkit.errors import ExploreError
 from jobkit.explore.events import spelled
 from jobkit.explore.ground import Ground
+from jobkit.explore.order import Numbers
 from jobkit.explore.run import Program, Run
 from jobkit.explore.schedule import Choice
 from jobkit.explore.seen import Moment, Seen
@@ -84,6 +85,7 @@ class Search:
     complete: bool = True
     """False where the limit of schedules, or chance, left something out."""
     _path: list[_Fork] = field(default_factory=list)
+    _numbers: Numbers = field(default_factory=dict)
     _seen: Seen = field(default_factory=lambda: Seen(bounded=True))
 
     def simplest_first(self, bound: int | None) -> Iterator[None]:
@@ -141,7 +143,7 @@ class Search:
 
     def _run(self, choose: Callable[[Run], tuple[Choice, int] | None]) -> int:
         """Run a schedule; return how many choices it took."""
-        run = Run(self.program, self.ground, self.watchdog)
+        run = Run(self.program, self.ground, self.watchdog, self._numbers)
         try:
             forced, taken, broken = 0, [], self.judge.step(run.world) if self.judge.each_step else None
             while not run.over and broken is None:

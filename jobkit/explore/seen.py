@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from jobkit.explore.order import Past
+
 
 class Moment(NamedTuple):
     """What tells a moment from others, as far as what can follow goes."""
 
-    number: int
-    """The steps so far, up to the order of those that cannot see each other."""
+    past: Past
     last: str
     """Who ran last: if he can go on, it is forced to go on with somebody else."""
 
@@ -24,11 +25,11 @@ class Seen:
     def __init__(self, *, bounded: bool) -> None:
         self._bounded = bounded
         self._forced: dict[Moment, int] = {}
-        self._ready: dict[int, frozenset[str]] = {}
+        self._ready: dict[Past, frozenset[str]] = {}
 
     def reach(self, moment: Moment, ready: frozenset[str], forced: int) -> bool:
         """Note a moment and who can go on there; return whether there is anything new in it."""
-        self._ready[moment.number] = ready
+        self._ready[moment.past] = ready
         if self.knows(moment, forced):
             return False
         self._forced[self._reduced(moment)] = forced
@@ -40,5 +41,5 @@ class Seen:
         return before is not None and (before <= forced or not self._bounded)
 
     def _reduced(self, moment: Moment) -> Moment:
-        goes_on = self._bounded and moment.last in self._ready.get(moment.number, ())
-        return moment if goes_on else Moment(moment.number, "")
+        goes_on = self._bounded and moment.last in self._ready.get(moment.past, ())
+        return moment if goes_on else Moment(moment.past, "")
