@@ -60,9 +60,10 @@ class Bell:
             return False
 
     def _drain(self) -> None:
-        """Many rings at once are one: look once."""
-        while self._listener is not None and self._listener.get_message(timeout=0.0) is not None:
-            pass
+        """Many rings at once are one: look once. A new subscription ends this, else a bell cut off for ever would not."""
+        rung: Any = {"type": "message"}
+        while self._listener is not None and rung is not None and rung["type"] == "message":
+            rung = self._listener.get_message(timeout=0.0)
 
     def close(self) -> None:
         """Stop listening."""
