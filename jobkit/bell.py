@@ -60,7 +60,7 @@ class Bell:
             return False
 
     def _drain(self) -> None:
-        """Many rings at once are one: look once. A new subscription ends this, else a bell cut off for ever would not."""
+        """Many rings at once are one: look once. A new subscription ends this: one that is cut off again would not."""
         rung: Any = {"type": "message"}
         while self._listener is not None and rung is not None and rung["type"] == "message":
             rung = self._listener.get_message(timeout=0.0)

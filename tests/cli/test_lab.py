@@ -21,7 +21,8 @@ def lab(course, command, hostile_home, eventually):
     folder = course(_00_start=["1"])
     process = command("lab", "--no-browser", "--notebooks", folder, "--port", "0", HOME=str(hostile_home))
     known = RUNTIME / f"jpserver-{process.pid}.json"
-    eventually(lambda: known.exists() or process.poll() is not None, within=60)
+    # The file is there before it is written.
+    eventually(lambda: (known.exists() and known.read_text()) or process.poll() is not None, within=60)
     assert process.poll() is None, process.communicate()
     facts = json.loads(known.read_text())
 
