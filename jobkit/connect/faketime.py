@@ -182,7 +182,8 @@ class ClockConnection(FakeRedisConnection):
 
     def send_command(self, *args: Any, **kwargs: Any) -> None:
         """Send a command."""
-        self.send_packed_command([self._words(args)], check_health=kwargs.get("check_health", True))
+        health = kwargs.get("check_health", True)
+        self.send_packed_command([self._words(args)], check_health=health)  # type: ignore[no-untyped-call]
 
     def pack_commands(self, commands: Iterable[Sequence[Any]]) -> list[Any]:
         """Keep the commands of a pipeline as words."""
