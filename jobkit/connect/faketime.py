@@ -182,8 +182,7 @@ class ClockConnection(FakeRedisConnection):
 
     def send_command(self, *args: Any, **kwargs: Any) -> None:
         """Send a command."""
-        health = kwargs.get("check_health", True)
-        self.send_packed_command([self._words(args)], check_health=health)  # type: ignore[no-untyped-call]
+        self.send_packed_command([self._words(args)], check_health=kwargs.get("check_health", True))
 
     def pack_commands(self, commands: Iterable[Sequence[Any]]) -> list[Any]:
         """Keep the commands of a pipeline as words."""
