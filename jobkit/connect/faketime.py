@@ -18,7 +18,6 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
