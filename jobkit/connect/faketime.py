@@ -21,7 +21,6 @@ from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
-import redis
 from fakeredis import FakeRedisConnection, FakeServer
 from fakeredis._core import Database
 from fakeredis._helpers import SimpleError
@@ -102,15 +101,6 @@ class ClockSocket(FakeSocket):
         super().__init__(*args, **kwargs)
         self.responses = queue.SimpleQueue()  # type: ignore[assignment]  # declared as a Queue, which takes longer
 
-    def sendall(self, data: Any) -> None:
-        """Take bytes; or the words of one command, a list, which need not be packed and parsed."""
-        if not isinstance(data, list):
-            super().sendall(data)
-        elif not self._server.connected or self._killed:
-            raise redis.ConnectionError("the server is gone")
-        else:
-            self._process_command(data)
-
     def ask(self, words: list[bytes]) -> Any:
         """Run one command and return its reply, an error too, without the bytes that pass between client and server."""
         self._process_command(words)
@@ -177,19 +167,7 @@ class ClockSocket(FakeSocket):
 
 
 class ClockConnection(FakeRedisConnection):
-    """A connection to a ClockServer. It sends words, not bytes: there is nobody in between."""
-
-    def send_command(self, *args: Any, **kwargs: Any) -> None:
-        """Send a command."""
-        self.send_packed_command([self._words(args)], check_health=kwargs.get("check_health", True))
-
-    def pack_commands(self, commands: Iterable[Sequence[Any]]) -> list[Any]:
-        """Keep the commands of a pipeline as words."""
-        return [self._words(args) for args in commands]
-
-    def _words(self, args: Sequence[Any]) -> list[bytes]:
-        name = args[0].encode().split() if isinstance(args[0], str) else [args[0]]
-        return [*name, *map(self.encoder.encode, args[1:])]
+    """A connection to a ClockServer."""
 
     def _connect(self) -> FakeSocket:
         if self._server is None or not self._server.connected:
