@@ -1,0 +1,44 @@
+"""Explores the kit's own operations, and faults put into them; prints the tables and writes them into docs/explorer.md.
+
+python tests/explore/self_check.py
+"""
+
+import sys
+from multiprocessing import Pool
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support import page
+from support.faults import FAULTS
+from support.pairs import row, total
+from support.parts import OPERATIONS
+
+
+def main():
+    """Make both tables."""
+    with Pool() as pool:
+        rows = list(_told("pairs", pool.imap(row, OPERATIONS)))
+        print(total(rows))
+        faults = list(_told("faults", pool.imap(_line, FAULTS)))
+    page.write("pairs", [*map(str, rows), str(total(rows))])
+    page.write("faults", faults)
+
+
+def _told(name, lines):
+    """Print a table as it is made."""
+    print(page.HEADS[name])
+    for line in lines:
+        print(line, flush=True)
+        yield line
+
+
+def _line(name):
+    with pytest.MonkeyPatch.context() as patch:
+        return page.line(name, FAULTS[name], page.shown(FAULTS[name], patch))
+
+
+if __name__ == "__main__":
+    main()
