@@ -14,6 +14,7 @@ def said(cell):
     return [output.get("text") or output.get("data", {}).get("text/plain") for output in outputs]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_run_all_twice(source, monkeypatch):
     monkeypatch.setattr(os, "environ", {**os.environ, "JOBKIT_REDIS": "fake"})
