@@ -179,7 +179,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: "+".join(settings))
+@pytest.mark.parametrize("settings", SETTINGS, ids="+".join)
 def test_settings_that_make_no_sense(settings):
     with pytest.raises((ConfigError, DelayError), match=next(iter(settings)).rstrip("_") + "|schedule|worker"):
         explore(sets, **settings)
