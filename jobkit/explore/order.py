@@ -43,6 +43,10 @@ class Order:
         """All steps so far."""
         return frozenset(self._last.values())
 
+    def last(self, worker: str) -> int:
+        """Return the number of a worker's last step, which tells all that it can know; 0: it has taken none."""
+        return self._last.get(worker, 0)
+
     def add(self, worker: str, label: Hashable, seen: Footprint, *, after: str = "") -> None:
         """Add a step of a worker; `after`: a worker whose last step it had to come after, too."""
         step = self._number(worker, label, seen, after)

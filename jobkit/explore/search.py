@@ -48,6 +48,8 @@ class _Fork:
     """What was forced before it."""
     asked: list[Hashable]
     """What is asked for in each option: it must be the same each time."""
+    ready: frozenset[str]
+    """Who could go on: likewise."""
     ahead: list[Moment | None]
     """Where each option leads, as far as that can be told without taking it."""
     at: int = 0
@@ -86,6 +88,7 @@ class Search:
     """False where the limit of schedules, or chance, left something out."""
     _path: list[_Fork] = field(default_factory=list)
     _numbers: Numbers = field(default_factory=dict)
+    _asked: dict[tuple[str, int], Hashable] = field(default_factory=dict)
     _seen: Seen = field(default_factory=lambda: Seen(bounded=True))
 
     def simplest_first(self, bound: int | None) -> Iterator[None]:
@@ -188,12 +191,21 @@ class Search:
         allowed = [option for option in options if forced + option[1] <= most]
         self.cut |= len(allowed) < len(options)
         asked = [run.asked(choice) for choice, _ in allowed]
+        for (choice, _), what in zip(allowed, asked, strict=True):
+            self._hold(run, choice, what)
         ahead = [run.ahead(choice) if self._reduces else None for choice, _ in allowed]
-        fork = _Fork(allowed, forced, asked, ahead)
+        fork = _Fork(allowed, forced, asked, run.ready, ahead)
         if not fork.skip(self._seen):
             return None
         self._path.append(fork)
         return fork.options[fork.at]
+
+    def _hold(self, run: Run, choice: Choice, asked: Hashable) -> None:
+        """Hold what a worker asks for against what it asked for after the same steps in another order."""
+        what = asked[1] if isinstance(asked, tuple) else None
+        before = self._asked.setdefault((choice.worker, run.order.last(choice.worker)), what)
+        if before != what:
+            raise _diverged(run.taken + 1, f"`{choice}: {spelled(before)}`", f"`{spelled(what)}`")
 
 
 def _same(run: Run, fork: _Fork) -> None:
@@ -202,6 +214,12 @@ def _same(run: Run, fork: _Fork) -> None:
     now = run.asked(choice)
     if now != before:
         raise _diverged(run.taken + 1, f"`{choice}: {_pending(before)}`", f"`{_pending(now)}`")
+    if run.ready != fork.ready:
+        raise _diverged(run.taken + 1, _who(fork.ready), _who(run.ready))
+
+
+def _who(ready: frozenset[str]) -> str:
+    return f"one of {', '.join(sorted(ready))}"
 
 
 def _pending(asked: Hashable) -> str:
