@@ -12,7 +12,6 @@ from jobkit.explore.commands import NOTHING, Footprint, footprint
 from jobkit.explore.ground import Ground
 from jobkit.explore.seen import Moment, Seen
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 PROGRAMS, AT_ONCE = 300, 20
 MANY = 48
 """Schedules of one search; where there are more, only those with less forced are compared."""
@@ -49,21 +48,25 @@ def compare(seed, limit=MANY, **asked):
         assert {text for text, _ in reduced} == expected, f"seed {seed}, bound {bound}: {program}"
 
 
-@pytest.mark.parametrize("first", range(0, PROGRAMS, AT_ONCE))
+slow = [pytest.mark.slow, pytest.mark.timeout(1800)]
+"""A busy machine takes a minute for twenty programs."""
+
+
+@pytest.mark.parametrize(
+    "first", [0, 20, *[pytest.param(first, marks=slow) for first in range(2 * AT_ONCE, PROGRAMS, AT_ONCE)]]
+)
 def test_a_reduced_search_reaches_what_a_plain_one_reaches(first):
     for seed in range(first, first + AT_ONCE):
         compare(seed)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("first", range(10_000, 11_000, 50))
+@pytest.mark.parametrize("first", [pytest.param(first, marks=slow) for first in range(10_000, 11_000, 50)])
 def test_more_and_larger_ones(first):
     for seed in range(first, first + 50):
         compare(seed, limit=1000, sizes=[[3, 3], [4, 4], [3, 2, 2], [2, 3, 2], [4, 3]])
 
 
-@pytest.mark.parametrize("first", range(0, 32, 8))
+@pytest.mark.parametrize("first", [0, *[pytest.param(first, marks=slow) for first in range(8, 32, 8)]])
 def test_a_real_server_has_the_same_outcomes_as_the_fake(live, first):
     for seed in range(first, first + 8):
         program = RandomProgram(seed, kinds=TIMELESS, sizes=[[2, 2], [3, 2]])
