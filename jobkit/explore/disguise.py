@@ -26,6 +26,8 @@ from jobkit.explore.calls import Sleep
 
 _CHANCE: Any = random._inst  # noqa: SLF001 - the generator behind random.choice and all its kin
 
+_SEED = random.Random.seed
+
 
 def _instead(real: Callable[..., Any], act: Callable[..., Any]) -> Callable[..., Any]:
     """Call `act(worker, ...)` in a worker's code, and the real function everywhere else."""
@@ -39,6 +41,11 @@ def _instead(real: Callable[..., Any], act: Callable[..., Any]) -> Callable[...,
 
 def _sleep(worker: LocalActor, seconds: Seconds) -> None:
     worker.ask(Sleep(to_ms(seconds, "sleep")))
+
+
+def _seed(worker: LocalActor, rng: random.Random, a: Any = None, version: int = 2) -> None:
+    """Seed a generator of the worker's own; without a seed it would be the system's chance."""
+    _SEED(rng, worker.rng.getrandbits(64) if a is None else a, version)
 
 
 def _no_stranger(worker: LocalActor, *_args: Any, **_options: Any) -> None:
@@ -79,10 +86,12 @@ _PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
     (time, "monotonic", lambda worker: worker.now / 1000),
     (time, "monotonic_ns", lambda worker: worker.now * 1_000_000),
     (time, "perf_counter", lambda worker: worker.now / 1000),
+    (time, "perf_counter_ns", lambda worker: worker.now * 1_000_000),
     (time, "sleep", _sleep),
     (uuid, "uuid1", lambda worker, *_: uuid.UUID(int=worker.rng.getrandbits(128), version=1)),
     (os, "urandom", lambda worker, n: worker.rng.randbytes(n)),
     (random, "_urandom", lambda worker, n: worker.rng.randbytes(n)),
+    (random.Random, "seed", _seed),
     (redis.ConnectionPool, "get_connection", _no_stranger),
     (redis.BlockingConnectionPool, "get_connection", _no_stranger),
 )
