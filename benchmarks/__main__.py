@@ -1,4 +1,4 @@
-"""`make bench`: one table of what the queue costs here, each rate beside a bare Python loop of the same run."""
+"""`make bench`: one table of what the queue, and the explorer, cost here, each rate beside a bare Python loop."""
 
 import argparse
 

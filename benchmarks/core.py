@@ -7,35 +7,19 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 import redis as redis_py
 
 import jobkit as jk
 from benchmarks import bare
+from benchmarks.explore import found, schedules
 from benchmarks.lab import Lab
+from benchmarks.line import Line, seconds
 from jobkit.connect.servers import usable_servers
 
 DAY = 86_400
 CHUNK = 50_000
 """Jobs that one call of submit_many is given: it checks all of them before it writes the first."""
-
-
-class Line(NamedTuple):
-    """A line of the table: medians of the kit's and the bare loop's values, and of their ratios."""
-
-    what: str
-    kit: float
-    bare: float | None = None
-    ratio: float | None = None
-    goal: str = ""
-
-    @classmethod
-    def of(cls, what, pairs, goal=""):
-        """From the pairs (kit, bare) of several runs."""
-        kit, plain = zip(*pairs, strict=True)
-        ratios = [k / b for k, b in pairs]
-        return cls(what, statistics.median(kit), statistics.median(plain), statistics.median(ratios), goal)
 
 
 def new(n):
@@ -53,12 +37,6 @@ def moment(at):
 def rate(effects):
     times = sorted(at for _, at in effects)
     return (len(times) - 1) / (times[-1] - times[0])
-
-
-def seconds(call, *args):
-    start = time.perf_counter()
-    call(*args)
-    return time.perf_counter() - start
 
 
 def submit(lab, n, runs, span):
@@ -193,7 +171,7 @@ def backlog(lab, n, runs, span):
             yield Line(f"{what}, {waiting:,} waiting, ms", statistics.median(cost))
 
 
-FIGURES = {f.__name__: f for f in (submit, batch, single, burst, memory, light, imports, backlog)}
+FIGURES = {f.__name__: f for f in (submit, batch, single, burst, memory, light, imports, backlog, schedules, found)}
 
 
 def table(n, runs, span, only):

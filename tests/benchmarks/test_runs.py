@@ -19,6 +19,9 @@ FIGURES = [
     "commands/s when idle",
     "from jobkit import Queue, Worker, connect, ms",
     "promote of 500 due",
+    "ZRANGE, ZREM, schedules/s",
+    "Lua: claim, schedules/s",
+    "found: ZREM checked, RPUSH, ms",
 ]
 
 
