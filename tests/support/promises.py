@@ -154,12 +154,22 @@ def none_runs_before_its_time(moment):
 
 @promise
 def a_record_stays_as_long_as_it_is_needed(moment):
-    """A live job's record is kept; a finished one's goes after a while, but not before an entry that names it."""
+    """A live job's record is kept; a finished one's goes after a while, but not before an entry that names it.
+
+    One that was lost, and then cancelled, is kept until a repair finds it.
+    """
     for id, job in moment.after.jobs.items():
-        needed = job.live or (job.state == "cancelled" and job.places)
-        if job.record and bool(needed) != (job.ttl < 0):
-            return f"{id} is {job.state}, and its record " + ("would vanish" if needed else "is kept for ever")
+        before, needed = moment.before.job(id), _needed(job)
+        if needed and job.record and job.ttl >= 0:
+            return f"{id} is {job.state}, and its record would vanish"
+        found = moment.last or (before.home if before.live else _needed(before) or before.ttl >= 0)
+        if job.record and not needed and job.ttl < 0 and found:
+            return f"{id} is {job.state}, and its record is kept for ever"
     return None
+
+
+def _needed(job):
+    return job.live or (job.state == "cancelled" and bool(job.places))
 
 
 @promise
