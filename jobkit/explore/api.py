@@ -12,12 +12,12 @@ from jobkit.explore.calls import Actor, Elsewhere
 from jobkit.explore.disguise import disguise
 from jobkit.explore.ground import Ground
 from jobkit.explore.report import Report
-from jobkit.explore.run import Program
 from jobkit.explore.schedule import read, written
 from jobkit.explore.search import Found, Search
 from jobkit.explore.settings import NAMES, check, signed_ms
 from jobkit.explore.telling import told
 from jobkit.explore.trace import Coverage, Failure
+from jobkit.explore.turn import Program
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Judge, Promise
 from jobkit.progress import bar

@@ -23,7 +23,6 @@ Past: TypeAlias = frozenset[int]
 """All steps so far, up to the order of those without a conflict."""
 Numbers: TypeAlias = dict[Hashable, int]
 """The steps of all schedules of a search, and their numbers."""
-_NOTHING: frozenset[int] = frozenset()
 
 
 class Order:
@@ -34,8 +33,7 @@ class Order:
         self._all = 0
         """The last step that conflicted with everything."""
         self._written: dict[bytes, int] = {}
-        self._read: dict[bytes, frozenset[int]] = {}
-        """Key -> the last step that wrote it, and those that have read it since."""
+        """Key -> the last step that wrote it. A step that reads it tells by that alone between which writes it came."""
         self._last: dict[str, int] = {}
 
     @property
@@ -53,12 +51,8 @@ class Order:
         if seen.everything:
             self._all = step
             self._written.clear()
-            self._read.clear()
         for key in seen.writes:
             self._written[key] = step
-            self._read.pop(key, None)
-        for key in seen.reads - seen.writes:
-            self._read[key] = self._read.get(key, _NOTHING) | {step}
         self._last[worker] = step
 
     def ahead(self, worker: str, label: Hashable, seen: Footprint) -> Past:
@@ -70,6 +64,5 @@ class Order:
             before = set(self._last.values())
         else:
             before = {self._all, *[self._written.get(key, 0) for key in seen.reads]}
-            before.update(*[self._read.get(key, ()) for key in seen.writes])
         step = worker, label, self._last.get(worker, 0), self._last.get(after, 0), frozenset(before)
         return self._numbers.setdefault(step, len(self._numbers) + 1)

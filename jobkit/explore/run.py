@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
 from typing import Any
 
-from jobkit.connect.client import Client
 from jobkit.errors import ExploreError
-from jobkit.explore.calls import LOST, Actor, Answer, Call, Effect, Ended, Replies, Request, Sleep
+from jobkit.explore.calls import LOST, Answer, Call, Effect, Ended, Replies, Request, Sleep
 from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, Unblocked, unblocked
 from jobkit.explore.events import Event, asked
 from jobkit.explore.events import scripts as scripts_of
@@ -16,6 +14,7 @@ from jobkit.explore.ground import Ground
 from jobkit.explore.order import Numbers, Order
 from jobkit.explore.schedule import JUMP, Choice
 from jobkit.explore.seen import Moment
+from jobkit.explore.turn import Program, Turn
 from jobkit.explore.watchdog import Endless, Watchdog
 from jobkit.explore.world import Done, World
 
@@ -23,39 +22,6 @@ _OUTSIDE = Footprint(reads=frozenset({b"(outside)"}), writes=frozenset({b"(outsi
 """Effects conflict with each other alone: a promise may look at their order."""
 _DEATHS = Footprint(reads=frozenset({b"(deaths)"}), writes=frozenset({b"(deaths)"}))
 _PUSHED = frozenset({b"SUBSCRIBE", b"PSUBSCRIBE", b"SSUBSCRIBE", b"MONITOR"})
-
-
-@dataclass(frozen=True)
-class Program:
-    """What is explored: who runs, on what, and what may go wrong."""
-
-    workers: Sequence[tuple[str, Callable[[str], Actor]]]
-    given: Callable[[Client], object] | None = None
-    recovery: Callable[[str], Actor] | None = None
-    crashes: int = 0
-    lost_replies: int = 0
-    jumps: int = 0
-    jump_ms: int = 0
-    longest: int = 1000
-    """Steps after which a schedule is taken for endless."""
-
-
-@dataclass
-class _Turn:
-    """Where a worker stands."""
-
-    actor: Actor
-    request: Request = field(default_factory=Ended)
-    asked: Hashable = None
-    scripts: frozenset[bytes] = frozenset()
-    """Scripts that it has asked for meanwhile, without a step: they tell it what others have loaded."""
-    """What it asks for, in a form that is the same each time."""
-    ready: bool = True
-    until: int | None = None
-    """When it gets ready by itself, in ms since the start; None: never."""
-    wait: Unblocked | None = None
-    """What it waits for, in a blocking command."""
-    over: bool = False
 
 
 class Run:
@@ -69,7 +35,7 @@ class Run:
             program.given(ground.client)
         self.order, self.events = Order(numbers), self.world.events
         self._left = {"!": program.crashes, "?": program.lost_replies, "+": program.jumps}
-        self._turns = {name: _Turn(make(name)) for name, make in program.workers}
+        self._turns = {name: Turn(make(name)) for name, make in program.workers}
         self._last = ""
         self.taken = 0
         """How many choices were made."""
@@ -181,7 +147,7 @@ class Run:
             self.world.losses.append(name)
         self._go(name, answer)
 
-    def _call(self, name: str, call: Call, turn: _Turn) -> tuple[tuple[Any, ...] | None, Footprint]:
+    def _call(self, name: str, call: Call, turn: Turn) -> tuple[tuple[Any, ...] | None, Footprint]:
         """Run a call; None for its replies: it blocks."""
         wait = turn.wait
         if wait is None and len(call.commands) == 1:
@@ -231,7 +197,7 @@ class Run:
         self._note(choice, turn.request)
         if self._program.recovery is not None:
             name = "RSTUVWXYZ"[len(self.world.crashed) - 1]
-            self._turns[name] = _Turn(self._program.recovery(name))
+            self._turns[name] = Turn(self._program.recovery(name))
             self.order.add(name, "starts", NOTHING, after=choice.worker)
             self._go(name, None)
 

@@ -1,8 +1,9 @@
-"""Every schedule, the simplest first: depth first, with a bound on what is forced that is raised 0, 1, 2, ...
+"""Every schedule, the simplest first: those on which nothing is forced, then one thing, two, ...
 
 What is forced: a switch away from a worker that could go on, a crash, a lost reply, a jump of the
-clock. Most faults need one or two of them, and a failure that needs few is easy to understand.
-Schedules are run anew from the start each time: a server can't be wound back.
+clock. Most faults need one or two of them, and a failure that needs few is easy to understand. What
+forces something is put off until all that forces less is done; the rest goes depth first. Schedules
+are run anew from the start each time: a server can't be wound back.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from typing import NamedTuple
 
 from jobkit.errors import ExploreError
 from jobkit.explore.events import spelled
+from jobkit.explore.forks import Branch, Fork, Option, diverged, same, way_to
 from jobkit.explore.ground import Ground
 from jobkit.explore.order import Numbers
-from jobkit.explore.run import Program, Run
+from jobkit.explore.run import Run
 from jobkit.explore.schedule import Choice
-from jobkit.explore.seen import Moment, Seen
+from jobkit.explore.seen import Seen
+from jobkit.explore.turn import Program
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Broken, Judge
 
-_NO_BOUND = 1 << 30
 _ONE_BY_ONE = 2
-"""Bounds up to this are tried one by one before all the rest at once: what fails, mostly fails there."""
+"""So much is forced step by step, before all the rest at once: what fails, mostly fails there."""
+_ANY = 1 << 30
 _UNLIKELY = 0.1
 """How often a random walk crashes a worker, loses a reply or lets time jump, where it may."""
 
@@ -37,31 +40,6 @@ class Found(NamedTuple):
     steps: int
     schedule: tuple[Choice, ...]
     broken: Broken
-
-
-@dataclass(slots=True)
-class _Fork:
-    """A moment of the schedule that is being run, and which of its options have been tried."""
-
-    options: list[tuple[Choice, int]]
-    forced: int
-    """What was forced before it."""
-    asked: list[Hashable]
-    """What is asked for in each option: it must be the same each time."""
-    ready: frozenset[str]
-    """Who could go on: likewise."""
-    ahead: list[Moment | None]
-    """Where each option leads, as far as that can be told without taking it."""
-    at: int = 0
-
-    def skip(self, seen: Seen) -> bool:
-        """Pass over options that lead where the search has been; return whether one is left."""
-        while self.at < len(self.options):
-            moment = self.ahead[self.at]
-            if moment is None or not seen.knows(moment, self.forced + self.options[self.at][1]):
-                return True
-            self.at += 1
-        return False
 
 
 @dataclass
@@ -80,52 +58,63 @@ class Search:
     broken: int = 0
     longest: int = 0
     best: Found | None = None
-    cut: bool = False
-    """Whether the last bound left anything out."""
     completed: int | None = 0
-    """The highest bound that was completed; None: every schedule there is."""
+    """All schedules with so much forced were run; None: every schedule there is."""
     complete: bool = True
     """False where the limit of schedules, or chance, left something out."""
-    _path: list[_Fork] = field(default_factory=list)
+    _path: list[Fork] = field(default_factory=list)
+    _later: dict[int, list[Branch]] = field(default_factory=dict)
+    """What is put off, by how much is forced there."""
+    _cut: bool = False
+    """Whether something is beyond the bound."""
     _numbers: Numbers = field(default_factory=dict)
     _asked: dict[tuple[str, int], Hashable] = field(default_factory=dict)
-    _seen: Seen = field(default_factory=lambda: Seen(bounded=True))
+    _seen: Seen = field(default_factory=Seen)
 
-    def simplest_first(self, bound: int | None) -> Iterator[None]:
-        """Raise the bound until a promise breaks, all is seen, or `bound` is done (None: all there are)."""
-        for at in itertools.count():
-            yield from self.bounded(at if bound is not None or at <= _ONE_BY_ONE else None)
+    def simplest_first(self, bound: int | None, *, stop: bool = True) -> Iterator[None]:
+        """Run schedules with up to `bound` forced events (None: all there are), one per turn.
+
+        With `stop`, until a promise is broken: then all schedules with as little forced are run, no more.
+        """
+        self._later, self._seen, self._cut, self.completed = {0: [None]}, Seen(), False, -1
+        for forced in itertools.count():
+            branches, most = self._later.pop(forced, []), forced
+            if bound is None and forced > _ONE_BY_ONE:
+                branches += [branch for much in sorted(self._later) for branch in self._later[much]]
+                self._later, self._seen.counts, most = {}, False, _ANY
+            for branch in branches:
+                yield from self._below(branch, most, _ANY if bound is None else bound)
             if not self.complete:
                 return
-            self.completed = at if self.cut else None
-            if self.best is not None and at > _ONE_BY_ONE and bound is None:
-                yield from self._simpler(at, self.best.forced)
-            if self.best is not None or not self.cut or at == bound:
+            self.completed = forced if self._later or self._cut else None
+            if stop and self.best is not None and self.best.forced > forced:
+                yield from self._simpler(self.best.forced - 1)
+            if self.completed is None or forced == bound or (stop and self.best is not None):
                 return
 
-    def _simpler(self, least: int, most: int) -> Iterator[None]:
-        """Look for a failure with less forced than the one that was found without a bound."""
-        for at in range(least, most):
-            yield from self.bounded(at)
-            if not self.complete or (self.best is not None and self.best.forced <= at):
-                return
+    def _simpler(self, bound: int) -> Iterator[None]:
+        """Look for a failure with less forced than the one that was found among all the rest."""
+        yield from self.simplest_first(bound)
+        self.completed = None
 
-    def bounded(self, bound: int | None) -> Iterator[None]:
-        """Run all schedules with at most `bound` forced events, one per turn; None: all there are."""
-        self.cut, self._path, self._seen = False, [], Seen(bounded=bound is not None)
-        most = _NO_BOUND if bound is None else bound
-        while True:
-            self._run(lambda run: self._next(run, most))
+    def _below(self, branch: Branch, most: int, bound: int) -> Iterator[None]:
+        """Run all schedules from a branch on with so much forced at most; put off the others, up to the bound."""
+        self._path = way_to(branch)
+        start = len(self._path)
+        if self._path and not self._path[-1].skip(self._seen):
+            return
+        while self.complete:
+            if self.schedules >= self.limit:
+                self.complete = False
+                return
+            self._run(lambda run: self._next(run, most, bound))
             yield
-            while self._path:
+            while len(self._path) > start:
                 self._path[-1].at += 1
                 if self._path[-1].skip(self._seen):
                     break
                 self._path.pop()
             else:
-                return
-            if self.schedules >= self.limit:
-                self.complete = False
                 return
 
     def randomly(self, rng: Random) -> Iterator[None]:
@@ -159,9 +148,9 @@ class Search:
                 if self.judge.each_step:
                     broken = self.judge.step(run.world)
             if run.taken < len(self._path):
-                raise _diverged(run.taken + 1, "there", "not")
+                raise diverged(run.taken + 1, "there", "not")
             if self._reduces:
-                self._seen.reach(run.moment, run.ready, forced)
+                self._seen.reach(run.moment, run.ready)
             broken = broken or self.judge.end(run.world)
             self.longest = max(self.longest, len(run.events))
             if broken is not None:
@@ -177,60 +166,41 @@ class Search:
     def _reduces(self) -> bool:
         return self.reduce and not self.judge.each_step
 
-    def _next(self, run: Run, most: int) -> tuple[Choice, int] | None:
+    def _next(self, run: Run, most: int, bound: int) -> tuple[Choice, int] | None:
         """Choose as the path says, and beyond its end the first option; None: seen before."""
         if run.taken < len(self._path):
             fork = self._path[run.taken]
-            _same(run, fork)
-            return fork.options[fork.at]
-        last = self._path[-1] if self._path else None
-        forced = last.forced + last.options[last.at][1] if last else 0
-        if self._reduces and not self._seen.reach(run.moment, run.ready, forced):
+            same(run, fork)
+            return fork.options[fork.at][:2]
+        if self._reduces and not self._seen.reach(run.moment, run.ready):
             return None
-        options = run.options()
-        allowed = [option for option in options if forced + option[1] <= most]
-        self.cut |= len(allowed) < len(options)
-        asked = [run.asked(choice) for choice, _ in allowed]
-        for (choice, _), what in zip(allowed, asked, strict=True):
-            self._hold(run, choice, what)
-        ahead = [run.ahead(choice) if self._reduces else None for choice, _ in allowed]
-        fork = _Fork(allowed, forced, asked, run.ready, ahead)
+        last = self._path[-1] if self._path else None
+        before = (last, last.at) if last else None
+        options = self._options(run, last.options[last.at].forced if last else 0)
+        later = Fork([option for option in options if most < option.forced <= bound], before, run.ready)
+        for at, option in enumerate(later.options):
+            self._later.setdefault(option.forced, []).append((later, at))
+        self._cut |= any(option.forced > bound for option in options)
+        fork = Fork([option for option in options if option.forced <= most], before, run.ready)
         if not fork.skip(self._seen):
             return None
         self._path.append(fork)
-        return fork.options[fork.at]
+        return fork.options[fork.at][:2]
+
+    def _options(self, run: Run, forced: int) -> list[Option]:
+        options = []
+        for choice, cost in run.options():
+            asked, ahead = run.asked(choice), run.ahead(choice) if self._reduces else None
+            self._hold(run, choice, asked)
+            options.append(Option(choice, cost, forced + cost, asked, ahead))
+        return options
 
     def _hold(self, run: Run, choice: Choice, asked: Hashable) -> None:
         """Hold what a worker asks for against what it asked for after the same steps in another order."""
         what = asked[1] if isinstance(asked, tuple) else None
         before = self._asked.setdefault((choice.worker, run.order.last(choice.worker)), what)
         if before != what:
-            raise _diverged(run.taken + 1, f"`{choice}: {spelled(before)}`", f"`{spelled(what)}`")
-
-
-def _same(run: Run, fork: _Fork) -> None:
-    """Hold what is asked for now against what was asked for here before."""
-    choice, before = fork.options[fork.at][0], fork.asked[fork.at]
-    now = run.asked(choice)
-    if now != before:
-        raise _diverged(run.taken + 1, f"`{choice}: {_pending(before)}`", f"`{_pending(now)}`")
-    if run.ready != fork.ready:
-        raise _diverged(run.taken + 1, _who(fork.ready), _who(run.ready))
-
-
-def _who(ready: frozenset[str]) -> str:
-    return f"one of {', '.join(sorted(ready))}"
-
-
-def _pending(asked: Hashable) -> str:
-    return spelled(asked[1]) if isinstance(asked, tuple) and asked[0] else "nothing"
-
-
-def _diverged(step: int, before: str, now: str) -> ExploreError:
-    return ExploreError(
-        f"the same schedule did not do the same twice: step {step} was {before}, then {now}. "
-        "Does a worker keep something in a global, or use datetime.now()?"
-    )
+            raise diverged(run.taken + 1, f"`{choice}: {spelled(before)}`", f"`{spelled(what)}`")
 
 
 def _drawn(run: Run, rng: Random) -> tuple[Choice, int]:

@@ -16,30 +16,24 @@ class Moment(NamedTuple):
 
 
 class Seen:
-    """The moments that a search has reached, and how much had been forced by then.
+    """The moments that a search has reached. It reaches each with the least forced first: later ones are in vain."""
 
-    A moment that is reached again with less forced is looked into again: more can follow under the
-    same bound. Without a bound neither that nor who ran last makes a difference.
-    """
-
-    def __init__(self, *, bounded: bool) -> None:
-        self._bounded = bounded
-        self._forced: dict[Moment, int] = {}
+    def __init__(self) -> None:
+        self.counts = True
+        """Whether it matters who ran last: not where any number may be forced."""
+        self._moments: set[Moment] = set()
         self._ready: dict[Past, frozenset[str]] = {}
 
-    def reach(self, moment: Moment, ready: frozenset[str], forced: int) -> bool:
-        """Note a moment and who can go on there; return whether there is anything new in it."""
+    def reach(self, moment: Moment, ready: frozenset[str]) -> bool:
+        """Note a moment and who can go on there; return whether it is new."""
+        known = self.knows(moment)
         self._ready[moment.past] = ready
-        if self.knows(moment, forced):
-            return False
-        self._forced[self._reduced(moment)] = forced
-        return True
+        self._moments.add(self._reduced(moment))
+        return not known
 
-    def knows(self, moment: Moment, forced: int) -> bool:
-        """Whether a moment was reached with no more forced."""
-        before = self._forced.get(self._reduced(moment))
-        return before is not None and (before <= forced or not self._bounded)
+    def knows(self, moment: Moment) -> bool:
+        """Whether a moment was reached."""
+        return self._reduced(moment) in self._moments if self.counts else moment.past in self._ready
 
     def _reduced(self, moment: Moment) -> Moment:
-        goes_on = self._bounded and moment.last in self._ready.get(moment.past, ())
-        return moment if goes_on else Moment(moment.past, "")
+        return moment if moment.last in self._ready.get(moment.past, ()) else Moment(moment.past, "")

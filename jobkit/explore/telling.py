@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from jobkit.explore.calls import Call, Effect
 from jobkit.explore.events import Event
 from jobkit.explore.ground import Ground
-from jobkit.explore.run import Program, Run
+from jobkit.explore.run import Run
 from jobkit.explore.schedule import Choice
 from jobkit.explore.snapshot import changes, snapshot
 from jobkit.explore.spelling import answer, words
 from jobkit.explore.trace import Change, Kind, Step
+from jobkit.explore.turn import Program
 from jobkit.explore.watchdog import Watchdog
 
 

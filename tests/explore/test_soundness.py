@@ -10,6 +10,7 @@ from jobkit.errors import ExploreError
 from jobkit.explore import ground
 from jobkit.explore.commands import NOTHING, Footprint, footprint
 from jobkit.explore.ground import Ground
+from jobkit.explore.order import Order
 from jobkit.explore.seen import Moment, Seen
 
 PROGRAMS, AT_ONCE = 300, 20
@@ -26,8 +27,8 @@ def outcomes(program, bound, *, reduce, limit=20_000, redis=None, times=True):
 
     asked = {"finally_": [look], "may_raise": (Exception,), "limit": limit, "redis": redis} | program.settings
     with searching(program.workers, reduce=reduce, **asked) as search:
-        for _ in search.bounded(bound):
-            forced = sum(fork.options[fork.at][1] for fork in search._path)
+        for _ in search.simplest_first(bound, stop=False):
+            forced = sum(fork.options[fork.at].cost for fork in search._path)
             found += [(text, forced) for text in reached]
             reached.clear()
     return found, search.complete
@@ -98,16 +99,18 @@ def unwatched(self, commands, _connection):
 TOUCHED = Ground._touched
 
 
-def whenever(self, moment, _forced):
-    """Forget how much had been forced when a moment was reached."""
-    return self._reduced(moment) in self._forced
+def heedless(self, *step):
+    """Forget who has written a key before it is read."""
+    self._written.clear()
+    return NUMBER(self, *step)
 
 
+NUMBER = Order._number
 MUTANTS = {  # what is changed, in which programs it shows, and shortly before which of them
     "ZREM reads": (ground, "footprint", zrem_reads, [ZSETS], 0),
     "EXEC sees no watch": (Ground, "_touched", unwatched, [BLOCKS, HASHES], 55),
     "who ran last is forgotten": (Seen, "_reduced", lambda _, moment: Moment(moment.past, ""), [STRINGS, ZSETS], 15),
-    "what was forced is forgotten": (Seen, "knows", whenever, [STRINGS], 65),
+    "who has written is forgotten": (Order, "_number", heedless, [STRINGS], 0),
 }
 
 

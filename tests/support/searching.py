@@ -7,8 +7,8 @@ from jobkit.clock import to_ms
 from jobkit.explore.actor import Line, LocalActor
 from jobkit.explore.disguise import disguise
 from jobkit.explore.ground import Ground
-from jobkit.explore.run import Program
 from jobkit.explore.search import Search
+from jobkit.explore.turn import Program
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Judge
 
@@ -43,7 +43,7 @@ def searching(workers, *, redis=None, limit=20_000, reduce=True, finally_=(), ne
 
 
 def run(search, bound):
-    """Run all schedules of one bound, and return the search."""
-    for _ in search.bounded(bound):
+    """Run all schedules up to a bound, whether they fail or not, and return the search."""
+    for _ in search.simplest_first(bound, stop=False):
         pass
     return search
