@@ -14,6 +14,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from jobkit.cli.kernels import Manager
 from jobkit.errors import ConfigError
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
@@ -104,6 +105,7 @@ def execute(notebook: NotebookNode, *, folder: Path = FOLDER, timeout: float = 3
     client = NotebookClient(
         notebook,
         kernel_name="python3",
+        kernel_manager_class=Manager,
         timeout=timeout,
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,

@@ -38,6 +38,8 @@ class Found(NamedTuple):
 
     forced: int
     steps: int
+    accidents: int
+    """Crashes, lost replies and jumps: of two that are equally short, one with a mere switch is easier to follow."""
     schedule: tuple[Choice, ...]
     broken: Broken
 
@@ -155,8 +157,9 @@ class Search:
             self.longest = max(self.longest, len(run.events))
             if broken is not None:
                 self.broken += 1
-                found = Found(forced, len(run.events), tuple(taken), broken)
-                self.best = min(self.best or found, found, key=lambda one: one[:2])
+                accidents = sum(bool(choice.what) for choice in taken)
+                found = Found(forced, len(run.events), accidents, tuple(taken), broken)
+                self.best = min(self.best or found, found, key=lambda one: one[:3])
             return run.taken
         finally:
             self.schedules += 1

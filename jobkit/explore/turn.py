@@ -32,9 +32,9 @@ class Turn:
     actor: Actor
     request: Request = field(default_factory=Ended)
     asked: Hashable = None
+    """What it asks for, in a form that is the same each time."""
     scripts: frozenset[bytes] = frozenset()
     """Scripts that it has asked for meanwhile, without a step: they tell it what others have loaded."""
-    """What it asks for, in a form that is the same each time."""
     ready: bool = True
     until: int | None = None
     """When it gets ready by itself, in ms since the start; None: never."""

@@ -71,4 +71,4 @@ def test_lab(lab, eventually):
     assert lab.process.returncode == 0
     assert (out + err).startswith("jobkit: the fake Redis")
     assert f"/lab/tree/notebooks/00_start.ipynb?token={lab.facts['token']}" in err
-    assert not children[0].is_running() or children[0].status() == psutil.STATUS_ZOMBIE
+    eventually(lambda: not children[0].is_running() or children[0].status() == psutil.STATUS_ZOMBIE)

@@ -100,21 +100,6 @@ def claim(r, w):
     ),
     "sys.exit": ("import sys\ndef claim(r, w): sys.exit(0)", "SystemExit"),
     "sys.exit, after all": (RACY + "import sys\ndef claim(r, w): racy(r, w); sys.exit(0)", "SystemExit"),
-    "a global of the process": (
-        RACY
-        + """
-taken = set()
-def claim(r, w):
-    if w.name == "A":
-        taken.clear()  # a new schedule: A begins first
-    for job in r.zrange("delayed", "-inf", time.time() * 1000, byscore=True):
-        r.zrem("delayed", job)
-        if job not in taken:
-            taken.add(job)
-            w.effect(f"run {job.decode()}")
-""",
-        "",
-    ),
     "an error like the server's": (
         "import redis\ndef claim(r, w): r.ping(); raise redis.ConnectionError('lost')",
         "ConnectionError",

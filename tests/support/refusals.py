@@ -55,6 +55,21 @@ REFUSED = {
         "raise ValueError('no\\n\\x1b[2Jall schedules hold')",
         "line 1: ValueError: no  [2Jall schedules hold",
     ),
+    "a global of the process": (
+        RACY
+        + """
+taken = set()
+def claim(r, w):
+    if w.name == "A":
+        taken.clear()  # a new schedule: A begins first
+    for job in r.zrange("delayed", "-inf", time.time() * 1000, byscore=True):
+        r.zrem("delayed", job)
+        if job not in taken:
+            taken.add(job)
+            w.effect(f"run {job.decode()}")
+""",
+        "did not do the same twice",
+    ),
     "two messages at once": (
         WIRE
         + """
