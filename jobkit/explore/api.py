@@ -37,8 +37,8 @@ def explore(
     clock_jump: Seconds = 0,
     offsets: Sequence[Seconds] = (),
     may_raise: tuple[type[BaseException], ...] = (),
-    bound: int | None = 2,
-    schedules: int = 20_000,
+    bound: int | None = None,
+    schedules: int = 5_000,
     seed: int | None = None,
     schedule: str | None = None,
     whole_pipelines: bool = False,
@@ -60,9 +60,10 @@ def explore(
     - `clock_jump`: once, at any moment, time may jump so many seconds.
     - `offsets`: how many seconds each worker's own `time.time()` is ahead of the server's.
     - `bound`: how many switches, crashes, losses and jumps may be forced on one schedule; None: any
-      number, so every schedule there is. Bounds are raised 0, 1, 2, ..., so the failure that is shown
-      is the simplest.
-    - `schedules`: the most that are run. With `seed`, so many are drawn at random instead.
+      number, so every schedule there is. Those with the least forced come first, so the failure that
+      is shown is the simplest.
+    - `schedules`: the most that are run; if there are more, the report says how far they went. With
+      `seed`, so many are drawn at random instead.
     - `schedule`: run this one, as a report gave it.
     - `whole_pipelines`: take a plain pipeline for one step. A server runs a short one in one go, as a
       rule; it does not promise to.

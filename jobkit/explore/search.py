@@ -2,8 +2,8 @@
 
 What is forced: a switch away from a worker that could go on, a crash, a lost reply, a jump of the
 clock. Most faults need one or two of them, and a failure that needs few is easy to understand. What
-forces something is put off until all that forces less is done; the rest goes depth first. Schedules
-are run anew from the start each time: a server can't be wound back.
+forces more is put off until all that forces less is done, so each schedule is run once. It is run
+from the start each time: a server can't be wound back.
 """
 
 from __future__ import annotations
@@ -26,9 +26,6 @@ from jobkit.explore.turn import Program
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Broken, Judge
 
-_ONE_BY_ONE = 2
-"""So much is forced step by step, before all the rest at once: what fails, mostly fails there."""
-_ANY = 1 << 30
 _UNLIKELY = 0.1
 """How often a random walk crashes a worker, loses a reply or lets time jump, where it may."""
 
@@ -80,26 +77,15 @@ class Search:
         """
         self._later, self._seen, self._cut, self.completed = {0: [None]}, Seen(), False, -1
         for forced in itertools.count():
-            branches, most = self._later.pop(forced, []), forced
-            if bound is None and forced > _ONE_BY_ONE:
-                branches += [branch for much in sorted(self._later) for branch in self._later[much]]
-                self._later, self._seen.counts, most = {}, False, _ANY
-            for branch in branches:
-                yield from self._below(branch, most, _ANY if bound is None else bound)
+            for branch in self._later.pop(forced, []):
+                yield from self._below(branch, forced, bound)
             if not self.complete:
                 return
             self.completed = forced if self._later or self._cut else None
-            if stop and self.best is not None and self.best.forced > forced:
-                yield from self._simpler(self.best.forced - 1)
             if self.completed is None or forced == bound or (stop and self.best is not None):
                 return
 
-    def _simpler(self, bound: int) -> Iterator[None]:
-        """Look for a failure with less forced than the one that was found among all the rest."""
-        yield from self.simplest_first(bound)
-        self.completed = None
-
-    def _below(self, branch: Branch, most: int, bound: int) -> Iterator[None]:
+    def _below(self, branch: Branch, most: int, bound: int | None) -> Iterator[None]:
         """Run all schedules from a branch on with so much forced at most; put off the others, up to the bound."""
         self._path = way_to(branch)
         start = len(self._path)
@@ -169,7 +155,7 @@ class Search:
     def _reduces(self) -> bool:
         return self.reduce and not self.judge.each_step
 
-    def _next(self, run: Run, most: int, bound: int) -> tuple[Choice, int] | None:
+    def _next(self, run: Run, most: int, bound: int | None) -> tuple[Choice, int] | None:
         """Choose as the path says, and beyond its end the first option; None: seen before."""
         if run.taken < len(self._path):
             fork = self._path[run.taken]
@@ -180,10 +166,12 @@ class Search:
         last = self._path[-1] if self._path else None
         before = (last, last.at) if last else None
         options = self._options(run, last.options[last.at].forced if last else 0)
-        later = Fork([option for option in options if most < option.forced <= bound], before, run.ready)
+        later = Fork([option for option in options if option.forced > most], before, run.ready)
         for at, option in enumerate(later.options):
-            self._later.setdefault(option.forced, []).append((later, at))
-        self._cut |= any(option.forced > bound for option in options)
+            if bound is None or option.forced <= bound:
+                self._later.setdefault(option.forced, []).append((later, at))
+            else:
+                self._cut = True
         fork = Fork([option for option in options if option.forced <= most], before, run.ready)
         if not fork.skip(self._seen):
             return None

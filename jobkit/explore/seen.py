@@ -19,8 +19,6 @@ class Seen:
     """The moments that a search has reached. It reaches each with the least forced first: later ones are in vain."""
 
     def __init__(self) -> None:
-        self.counts = True
-        """Whether it matters who ran last: not where any number may be forced."""
         self._moments: set[Moment] = set()
         self._ready: dict[Past, frozenset[str]] = {}
 
@@ -33,7 +31,7 @@ class Seen:
 
     def knows(self, moment: Moment) -> bool:
         """Whether a moment was reached."""
-        return self._reduced(moment) in self._moments if self.counts else moment.past in self._ready
+        return self._reduced(moment) in self._moments
 
     def _reduced(self, moment: Moment) -> Moment:
         return moment if moment.last in self._ready.get(moment.past, ()) else Moment(moment.past, "")

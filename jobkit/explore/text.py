@@ -26,7 +26,7 @@ def timeline_text(failure: Failure, width: int = 80) -> str:
 
     Lanes that do not fit side by side overlap like the steps of a stair, since in a row only one of
     them is used; what is still too long is cut, and an ellipsis says so. What the steps did to the
-    keys stands beside them if there is room.
+    keys stands beside them if there is room, else below each.
     """
     width = max(width, NARROWEST)
     end = [
@@ -83,8 +83,15 @@ def _rows(failure: Failure, width: int) -> list[str]:
         entry = _band(str(said(step)), end - place) if nobodys(step) else _fitted(step, who, end - place)
         lines.append(set_cell_size(f"{number:>{digits}}", place) + entry)
     if noted:
-        lines = [set_cell_size(line, beside) + note for line, note in zip(lines, notes, strict=True)]
-    return [line.rstrip() for line in lines]
+        return [(set_cell_size(line, beside) + note).rstrip() for line, note in zip(lines, notes, strict=True)]
+    below = [[], *([_below(note, start, width)] if note else [] for note in notes[1:])]
+    return [part.rstrip() for line, note in zip(lines, below, strict=True) for part in (line, *note)]
+
+
+def _below(note: str, start: int, width: int) -> str:
+    """Write what a step changed into a line of its own."""
+    head = " " * start + "  changed "
+    return head + shortened(note, width - len(head))
 
 
 def _heading(name: str) -> str:

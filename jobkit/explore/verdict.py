@@ -7,8 +7,8 @@ from jobkit.explore.words import counted, plain
 
 NOT_MODELLED = (
     "Not modelled: network partitions, several servers, a failover, a server that forgets; more workers, crashes "
-    "or lost replies than were given; time that passes by itself; anything inside a script or a MULTI/EXEC block, "
-    "which is one step."
+    "or lost replies than were given; time that passes while a worker can go on (but for one jump, if it was given), "
+    "so that its lease runs out; anything inside a script or a MULTI/EXEC block, which is one step."
 )
 """What no search of this kind has seen, whatever its verdict."""
 

@@ -25,6 +25,8 @@ from jobkit.explore.trace import Change, Coverage, Step
 from jobkit.explore.verdict import NOT_MODELLED
 from jobkit.explore.words import folded, lanes, plain, said, shortened, told
 
+BELOW = re.compile(" {6,}changed ")
+
 PICTURE = """\
 FAIL  run j0 done 2 times (by B, A)                     6 steps, 1 forced switch
 
@@ -44,6 +46,7 @@ FAIL  j0 is lost                  6 steps, 1 crash, 1 lost reply, 1 jump of time
 
     A                                    R (recovery)
  1  ZREM delayed j0 -> (reply lost: 1)
+      changed delayed: {j0} -> (none)
  2  ( wakes up )
  3  -- 30 s pass ---------------------------------------------------------------
  4  xx dies before RPUSH ready j0 xx
@@ -91,10 +94,21 @@ def test_a_promise_that_the_set_up_breaks_has_no_lanes():
 
 
 def rows(failure, width):
-    """Return the headings and the lines of the steps."""
+    """Return the headings and the lines of the steps; what a step changed may stand below it, in a line of its own."""
     lines = timeline_text(failure, width).splitlines()
     head = lines.index("") + 1
-    return lines[head], lines[head + 1 : head + 1 + len(failure.steps)]
+    end = lines.index("", head + 1) if failure.steps else head + 1
+    return lines[head], [line for line in lines[head + 1 : end] if not BELOW.match(line)]
+
+
+@given(failure=failures(), width=st.sampled_from([40, 80, 200]))
+@example(failure=FAULTS, width=80)
+def test_what_a_step_changed_stands_beside_it_or_below(failure, width):
+    lines = timeline_text(failure, width).splitlines()
+    changes = [step for step in failure.steps if step.changes]
+    below = list(filter(BELOW.match, lines))
+    assert len(below) in (0, len(changes))
+    assert bool(changes) == (bool(below) or any(line.endswith("  what changed") for line in lines))
 
 
 @given(failure=failures(), width=st.integers(0, 200))
@@ -135,7 +149,8 @@ def test_a_step_stands_in_its_workers_lane(failure):
         if step.kind is JUMP:
             assert line[4:].startswith("-- ")
         elif not line[place:].startswith(f"{step.worker}:"):  # else it may reach below other names: it has its own
-            assert set_cell_size(line, ends[step.worker]).endswith("  ")
+            bare = "".join(filter(cell_len, line))  # what has no width stands on what is before it, the gap too
+            assert set_cell_size(bare, ends[step.worker]).endswith("  ")
 
 
 @given(text=words, room=st.integers(1, 100))

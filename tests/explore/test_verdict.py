@@ -77,7 +77,7 @@ def test_what_was_not_tried_is_named():
     tried = Coverage(2, 9, 1, complete=True, crashes=1, jumps=1, longest=1)
     assert covered(tried) == "The longest schedule has 1 step. Not tried: lost replies."
     assert covered(Coverage(2, 9, 1, complete=True, crashes=1, jumps=1, lost_replies=1)) == ""
-    for what in ("partitions", "several servers", "more workers", "passes by itself", "MULTI/EXEC"):
+    for what in ("partitions", "several servers", "more workers", "passes while a worker can go on", "MULTI/EXEC"):
         assert what in NOT_MODELLED
 
 
