@@ -20,8 +20,9 @@ from jobkit.connect.fake import FakeRedis
 from jobkit.connect.faketime import ClockConnection
 from jobkit.connect.safety import require_ours, server_of
 from jobkit.errors import ExploreError
+from jobkit.explore.blocking import blocks
 from jobkit.explore.calls import Args, Call
-from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, blocks, footprint
+from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, footprint
 from jobkit.explore.disguise import drawing_by
 from jobkit.explore.spelling import words
 from jobkit.explore.watchdog import Endless

@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from jobkit.errors import ExploreError
+from jobkit.explore.blocking import unblocked
 from jobkit.explore.calls import LOST, Answer, Call, Effect, Ended, Replies, Request, Sleep
-from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint, Unblocked, unblocked
+from jobkit.explore.commands import EVERYTHING, NOTHING, Footprint
 from jobkit.explore.events import Event, asked
 from jobkit.explore.events import scripts as scripts_of
 from jobkit.explore.ground import Ground
@@ -151,13 +152,11 @@ class Run:
         """Run a call; None for its replies: it blocks."""
         wait = turn.wait
         if wait is None and len(call.commands) == 1:
-            wait = unblocked(
-                call.commands[0], lambda args: self._ground.run(name, Call(call.connection, (args,)))[0][0]
-            )
+            wait = unblocked(call.commands[0], lambda args: self._alone(name, call, args)[0])
         if wait is None:
             replies, seen = self._ground.run(name, call)
         else:
-            found, seen = self._try(name, call, wait)
+            found, seen = wait.tried(lambda args: self._alone(name, call, args))
             now = self._ground.passed
             if found is None and (turn.until is None or turn.until > now):
                 turn.ready, turn.wait = False, wait
@@ -168,16 +167,10 @@ class Run:
         self._wake(seen)
         return replies, seen
 
-    def _try(self, name: str, call: Call, wait: Unblocked) -> tuple[Any, Footprint]:
-        """Try a blocking command without blocking."""
-        seen = NOTHING
-        for at, attempt in enumerate(wait.attempts):
-            replies, touched = self._ground.run(name, Call(call.connection, (attempt,)))
-            found = wait.shape(at, replies[0])
-            seen |= touched if found is not None or attempt[0] == b"XREADGROUP" else Footprint(reads=touched.reads)
-            if found is not None:
-                return found, seen
-        return None, seen
+    def _alone(self, name: str, call: Call, args: tuple[bytes, ...]) -> tuple[Any, Footprint]:
+        """Run a command in a call's place; return its reply, and what it touched."""
+        replies, seen = self._ground.run(name, Call(call.connection, (args,)))
+        return replies[0], seen
 
     def _wake(self, seen: Footprint) -> None:
         """Let those try again whose keys were written, and are there."""

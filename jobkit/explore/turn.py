@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from jobkit.connect.client import Client
+from jobkit.explore.blocking import Unblocked
 from jobkit.explore.calls import Actor, Ended, Request
-from jobkit.explore.commands import Unblocked
 
 
 @dataclass(frozen=True)

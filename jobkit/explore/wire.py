@@ -17,8 +17,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from jobkit.clock import Clock
 from jobkit.connect.client import Client, QuietPool, make_client, options
 from jobkit.connect.safety import ServerInfo
+from jobkit.explore.blocking import blocks
 from jobkit.explore.calls import LOST, Answer, Args, Call, Request
-from jobkit.explore.commands import blocks
 
 Ask = Callable[[Request], Answer]
 

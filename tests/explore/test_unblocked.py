@@ -6,7 +6,7 @@ import pytest
 from support.real import Error, calls
 
 from jobkit.errors import ConfigError
-from jobkit.explore.commands import unblocked
+from jobkit.explore.blocking import unblocked
 
 FINDS = """
 BLPOP l 1; BLPOP n l l2 0; BRPOP n l 0.5; BLMOVE l l2 LEFT RIGHT 1; BLMOVE l l RIGHT LEFT 0; BRPOPLPUSH l n 1
