@@ -74,12 +74,12 @@ def orders(clerk):
         order = "".join(event.worker for event in world.events)
         seen[order] = world.redis.llen("tray")
 
-    explore(clerk, clerk, given=one_call, finally_=notes, bound=None, reduce=False)
+    explore(clerk, clerk, given=one_call, finally_=notes, reduce=False)
     return seen
 
 
 # %% [markdown]
-# `bound=None` lets any number of switches happen, and `reduce=False` leaves out nothing. How many orders are there, and in how many are there two slips?
+# `reduce=False` leaves out nothing, not even orders that come to the same. How many orders are there, and in how many are there two slips?
 
 # %%
 found = orders(clerk)
@@ -149,10 +149,10 @@ def careful(r):
 
 
 # %% [markdown]
-# All orders, however many switches they take:
+# All orders again:
 
 # %%
-explore(careful, careful, given=one_call, finally_=one_slip, bound=None)
+explore(careful, careful, given=one_call, finally_=one_slip)
 
 # %% [markdown]
 # The duplicates are gone. Now read the small print: *not tried: crashes*. A clerk can also stop: a kill, a power cut. So we ask a second question of each cure: **what if a clerk dies, before any of its steps, and a colleague comes in afterwards?**
@@ -849,7 +849,7 @@ def explorations(claim_due):
     yield explore(ten, given=board(0), finally_=early, offsets=[7200])
     for due, limit in ((3, 2), (3, 10), (0, 10)):
         yield explore(clerk(limit), given=board(due), finally_=moves(due, limit))
-    yield explore(ten, ten, given=board(1), finally_=handed_over_once, bound=None)
+    yield explore(ten, ten, given=board(1), finally_=handed_over_once)
     one_place = in_one_place_whoever_dies
     yield explore(ten, ten, given=board(2), finally_=one_place, crashes=1)
     if redis.server.kind == "private":
