@@ -14,6 +14,7 @@
     completion    which share of the jobs is served by when
     goodput       an outage of a queue with a timeout: calls that come, requests that are answered
     contention    time and writes against the number of clients
+    calls         calls of something that has a limit: all, and those that were answered
     sliders       a storm under sliders
 
 What is better read than drawn is a Table:
@@ -25,6 +26,7 @@ Each returns a Picture, which shows itself in a notebook; `.save(path)` writes t
 package imports matplotlib, and nothing imports this package: `import jobkit` stays light.
 """
 
+from jobkit.plot.calls import calls
 from jobkit.plot.crew import crew
 from jobkit.plot.goodput import contention, goodput
 from jobkit.plot.leases import leases
@@ -42,6 +44,7 @@ __all__ = [
     "Picture",
     "Table",
     "attempts",
+    "calls",
     "completion",
     "contention",
     "crew",
