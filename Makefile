@@ -4,7 +4,7 @@ RUN := .venv/bin/python -m
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab tour test test-all lint notebooks bench pictures lock clean runtime dev
+.PHONY: help lab tour test test-all versions lint notebooks bench pictures lock clean runtime dev
 
 help: ## this list
 	@echo "usage: make TARGET [ARGS=...]"
@@ -21,6 +21,9 @@ test: dev ## the tests (some: ARGS="tests/setup -k lock")
 
 test-all: dev ## the tests, slow ones too
 	@$(RUN) pytest -n logical -m "slow or not slow" $(ARGS)
+
+versions: dev ## the tests of behaviour on other servers and other redis-py (some: ARGS="--servers 7.0 --clients 5")
+	@.venv/bin/python tools/versions.py $(ARGS)
 
 lint: dev ## style, types, and who may import whom
 	@.venv/bin/ruff check

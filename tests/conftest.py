@@ -9,11 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+import redis as redis_py
 from hypothesis import settings
 
 from jobkit.clock import VirtualClock
 from jobkit.connect import PrivateServer
 from jobkit.connect.fake import FakeRedis
+from jobkit.connect.servers import usable_servers, why_none
 from jobkit.errors import ServerUnavailable
 
 sys.path.insert(0, str(Path(__file__).parent))  # for tests/support
@@ -24,6 +26,12 @@ pytest.register_assert_rewrite("support")
 settings.register_profile("repeat", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("repeat")
+
+
+def pytest_report_header():
+    """Say what the tests run on, for who runs them on several (`make versions`)."""
+    live = next((f"live on {found}" for found in usable_servers()), f"not live: {why_none()}")
+    return f"jobkit: redis-py {redis_py.__version__}, {live}"
 
 
 @pytest.fixture(scope="session")

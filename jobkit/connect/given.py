@@ -18,7 +18,7 @@ from redis.retry import Retry
 
 from jobkit.clock import Clock
 from jobkit.connect.client import PROTOCOL, Client, QuietPool, another_pool, make_client, options
-from jobkit.connect.safety import ServerInfo, is_fake, server_of
+from jobkit.connect.safety import ServerInfo, is_fake, server_of, what_it_is
 from jobkit.connect.servers import OLDEST
 from jobkit.errors import ConfigError, ServerUnavailable
 
@@ -52,7 +52,9 @@ def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
             told = _asked(probe, hidden(address))
     except TypeError as error:  # from redis-py's connection: an option that it does not know
         raise ConfigError(f"{hidden(address)} has an option that redis-py does not know ({error})") from None
-    info = ServerInfo("url", _version(told, hidden(address)), origin, ours=False, address=address)
+    _check(told, hidden(address))
+    product, version = what_it_is(told)
+    info = ServerInfo("url", version, origin, ours=False, product=product, address=address)
     if told.get("maxmemory") and told.get("maxmemory_policy") != "noeviction":
         warnings.warn(
             f"this server evicts keys when its memory is full ({told['maxmemory_policy']}): jobs can vanish. "
@@ -155,14 +157,13 @@ def _cause(error: Exception) -> str:
     return text.rpartition(". ")[2] or type(error).__name__
 
 
-def _version(told: dict[str, Any], where: str) -> str:
+def _check(told: dict[str, Any], where: str) -> None:
     if told.get("redis_mode") == "cluster" or told.get("cluster_enabled"):
         raise ConfigError(f"{where} is a node of a Redis Cluster: not supported yet")
-    version = str(told.get("redis_version", "unknown"))
+    product, version = what_it_is(told)
     numbers = re.match(r"(\d+)\.(\d+)", version)
     if numbers and (int(numbers[1]), int(numbers[2])) < OLDEST:
-        raise ConfigError(f"{where} is Redis {version}; 6.2 is the oldest that will do")
-    return version
+        raise ConfigError(f"{where} is {product} {version}; 6.2 is the oldest that will do")
 
 
 def check_client(client: object) -> None:

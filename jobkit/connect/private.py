@@ -30,7 +30,7 @@ from redis.retry import Retry
 from jobkit.clock import Clock
 from jobkit.connect.client import Client, QuietPool, make_client, options
 from jobkit.connect.liveclock import LiveClock
-from jobkit.connect.safety import ServerInfo
+from jobkit.connect.safety import ServerInfo, what_it_is
 from jobkit.connect.servers import Found, usable_servers, why_none
 from jobkit.errors import ConfigError, ServerUnavailable
 
@@ -67,7 +67,8 @@ class PrivateServer:
                 problem = error
         else:
             raise problem
-        self.info = ServerInfo("private", told["redis_version"], program.origin, ours=True, address=self._address)
+        product, version = what_it_is(told)
+        self.info = ServerInfo("private", version, program.origin, ours=True, product=product, address=self._address)
         self.clock = LiveClock(self._direct)
 
     def client(self, *, prefix: str = "") -> Client:

