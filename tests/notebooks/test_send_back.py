@@ -108,3 +108,9 @@ def test_the_solution_in_the_fold_passes():
     prose = next(cell.source for cell in CELLS if "<summary>A solution" in cell.source)
     code = prose.split("```python\n")[1].split("```")[0]
     assert verdict("\n".join(line.removeprefix("    ") for line in code.splitlines()[1:])).startswith("Passed")
+
+
+def test_the_stub_does_not_pass(as_stored):
+    cells = as_stored("10_poison_and_dead_letters").cells
+    last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
+    assert "Not yet" in str(last.outputs)
