@@ -595,7 +595,7 @@ plot.lines(
     },
     x="lease, in seconds",
     y="seconds from the request to the stop",
-    caption="A handler that looks each second hears of a cancel within a third of its lease.",
+    caption="A handler that looks each second hears of it within a third of its lease.",
     twin="The slowest of ten takes nearly a third of the lease, and never more.",
 )
 
