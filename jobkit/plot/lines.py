@@ -37,8 +37,8 @@ def lines(series: Mapping[str, Points], *, x: str, y: str, caption: str, twin: s
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,.12g}")
         axis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel(x, fontsize=TEXT, color=GREY)
-    ax.set_ylabel(y, fontsize=TEXT, color=GREY)
+    ax.set_xlabel(f"{x} (log scale)", fontsize=TEXT, color=GREY)
+    ax.set_ylabel(f"{y} (log scale)", fontsize=TEXT, color=GREY)
     figure.legend(loc="outside right upper", fontsize=SMALL, labelcolor=INK, frameon=False)
     return picture(figure, caption=caption, twin=twin, rows=_table(series, x))
 

@@ -141,7 +141,7 @@ def _draw(ax: Axes, y: float, line: Line, scale: Timescale) -> None:
     for start, end, words in line.waits:
         left, right = scale(start), scale(end)
         ax.plot([left, right], [y, y], color=GREY, linewidth=1.6, solid_capstyle="butt", zorder=2)
-        if right - left > 0.012 * len(words) + 0.02:
+        if right - left > 0.0105 * len(words) + 0.007:  # between the numbers of two runs
             ax.text(
                 (left + right) / 2,
                 y + 0.09,

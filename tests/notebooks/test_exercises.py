@@ -37,89 +37,105 @@ PORTERS = {
 }
 
 POSTPONES = {
-    "return redis.zadd(LIST, {room: seconds * 1000}, xx=True, incr=True) is not None": "Passed",
+    "return redis.zadd(CALLS, {room: seconds * 1000}, xx=True, incr=True) is not None": "Passed",
     """return bool(redis.eval("local s = redis.call('ZSCORE', KEYS[1], ARGV[1]) "
        "if not s then return 0 end redis.call('ZADD', KEYS[1], s + ARGV[2] * 1000, ARGV[1]) return 1",
-       1, LIST, room, seconds))""": "Passed",
+       1, CALLS, room, seconds))""": "Passed",
     """script = redis.register_script("local s = redis.call('ZSCORE', KEYS[1], ARGV[1]) "
        "if s then redis.call('ZINCRBY', KEYS[1], ARGV[2], ARGV[1]) end return s and 1 or 0")
-    return script(keys=[LIST], args=[room, seconds * 1000]) == 1""": "Passed",
+    return script(keys=[CALLS], args=[room, seconds * 1000]) == 1""": "Passed",
     """from redis.exceptions import WatchError
     with redis.pipeline() as pipe:
         try:
-            pipe.watch(LIST)
-            score = pipe.zscore(LIST, room)
+            pipe.watch(CALLS)
+            score = pipe.zscore(CALLS, room)
             if score is None:
                 return False
             pipe.multi()
-            pipe.zadd(LIST, {room: score + seconds * 1000})
+            pipe.zadd(CALLS, {room: score + seconds * 1000})
             pipe.execute()
         except WatchError:
             return postpone(redis, room, seconds)
     return True""": "Passed",
-    "pass": "wanted True .* got None and 5000000",
-    "return True": "wanted True",
-    "redis.zadd(LIST, {room: seconds * 1000}, xx=True, incr=True)": "got None and 5600000",
-    "return redis.zadd(LIST, {room: seconds}, xx=True, incr=True) is not None": "got True and 5000600",
-    "return redis.zadd(LIST, {room: clock.now() + seconds * 1000}, xx=True, ch=True) == 1": "wanted True",
-    "return redis.zincrby(LIST, seconds * 1000, room) > 0": "on no list: wanted False",
-    "redis.zincrby(LIST, seconds * 1000, room)\n    return True": "on no list: wanted False",
-    """score = redis.zscore(LIST, room)
+    "pass": "wanted: it returned True, and its score is 5600000.0. Got: it returned None, and its score is 5000000.0",
+    "return True": "Got: it returned True, and its score is 5000000.0",
+    "redis.zadd(CALLS, {room: seconds * 1000}, xx=True, incr=True)": "Got: it returned None, and its score is 5600000",
+    "return redis.zadd(CALLS, {room: seconds}, xx=True, incr=True) is not None": "True, and its score is 5000600",
+    "return redis.zadd(CALLS, {room: clock.now() + seconds * 1000}, xx=True, ch=True) == 1": "wanted: it returned True",
+    "return redis.zincrby(CALLS, seconds * 1000, room) > 0": "on no list: wanted: it returned False",
+    "redis.zincrby(CALLS, seconds * 1000, room)\n    return True": "on no list: wanted: .*False.* it returned True",
+    """score = redis.zscore(CALLS, room)
     if score is None:
         return False
-    redis.zadd(LIST, {room: score + seconds * 1000})
+    redis.zadd(CALLS, {room: score + seconds * 1000})
     return True""": "put it back",
-    """if redis.zscore(LIST, room) is None:
+    """if redis.zscore(CALLS, room) is None:
         return False
-    redis.zincrby(LIST, seconds * 1000, room)
+    redis.zincrby(CALLS, seconds * 1000, room)
     return True""": "put it back",
     """pipe = redis.pipeline()
-    score = pipe.zscore(LIST, room).execute()[0]
+    score = pipe.zscore(CALLS, room).execute()[0]
     if score is None:
         return False
-    pipe.zadd(LIST, {room: score + seconds * 1000}).execute()
+    pipe.zadd(CALLS, {room: score + seconds * 1000}).execute()
     return True""": "put it back",
     """with redis.pipeline() as pipe:
         pipe.watch("another key")
-        score = pipe.zscore(LIST, room)
+        score = pipe.zscore(CALLS, room)
         if score is None:
             return False
         pipe.multi()
-        pipe.zadd(LIST, {room: score + seconds * 1000})
+        pipe.zadd(CALLS, {room: score + seconds * 1000})
         pipe.execute()
     return True""": "put it back",
-    """score = redis.zscore(LIST, room)
-    if not redis.zrem(LIST, room):
+    """new = redis.zincrby(CALLS, seconds * 1000, room)
+    if new == seconds * 1000:
+        redis.zrem(CALLS, room)
         return False
-    redis.zadd(LIST, {room: score + seconds * 1000})
+    return True""": "after your command 1 it stood there, at 600000.0",
+    """before, _ = redis.pipeline().zscore(CALLS, room).zincrby(CALLS, seconds * 1000, room).execute()
+    if before is None:
+        redis.zrem(CALLS, room)
+    return before is not None""": "after your command 1 it stood there",
+    """if redis.zscore(CALLS, room) is None:
+        redis.zadd(CALLS, {room: 1})
+        redis.zrem(CALLS, room)
+        return False
+    return redis.zadd(CALLS, {room: seconds * 1000}, xx=True, incr=True) is not None""": "2 it stood there",
+    "return redis.zad(CALLS, {room: seconds * 1000})": "Got: line 2 raised AttributeError: .*zad",
+    "return redis.zadd(CALLS, {rooms: seconds * 1000})": "line 2 raised NameError: name 'rooms' is not defined",
+    """score = redis.zscore(CALLS, room)
+    if not redis.zrem(CALLS, room):
+        return False
+    redis.zadd(CALLS, {room: score + seconds * 1000})
     return True""": "nobody is woken",
     """pipe = redis.pipeline()
-    score, struck = pipe.zscore(LIST, room).zrem(LIST, room).execute()
+    score, struck = pipe.zscore(CALLS, room).zrem(CALLS, room).execute()
     if not struck:
         return False
-    redis.zadd(LIST, {room: score + seconds * 1000})
+    redis.zadd(CALLS, {room: score + seconds * 1000})
     return True""": "nobody is woken",
-    """if redis.zscore(LIST, room) is None:
+    """if redis.zscore(CALLS, room) is None:
         return False
-    redis.zadd(LIST, {room: seconds * 1000}, xx=True, incr=True)
-    return True""": "at 5000000.0, and you answered True",
-    """if redis.zscore(LIST, room) is None:
+    redis.zadd(CALLS, {room: seconds * 1000}, xx=True, incr=True)
+    return True""": "at 5000000.0, and it returned True",
+    """if redis.zscore(CALLS, room) is None:
         return False
-    redis.zadd(LIST, {room: 5_600_000}, xx=True)
-    return True""": "60 s later: wanted True and 5060000.0",
-    """score = redis.zscore(LIST, room)
+    redis.zadd(CALLS, {room: 5_600_000}, xx=True)
+    return True""": "60 s later: wanted: it returned True, and its score is 5060000.0",
+    """score = redis.zscore(CALLS, room)
     if score is None:
         return False
-    return redis.zadd(LIST, {room: score + seconds * 1000}, xx=True, ch=True) == 1""": "Another porter put it off",
+    return redis.zadd(CALLS, {room: score + seconds * 1000}, xx=True, ch=True) == 1""": "Another porter put it off",
     """with redis.pipeline() as pipe:
-        pipe.watch(LIST)
-        score = pipe.zscore(LIST, room)
+        pipe.watch(CALLS)
+        score = pipe.zscore(CALLS, room)
         if score is None:
             return False
         pipe.multi()
-        pipe.zadd(LIST, {room: score + seconds * 1000})
+        pipe.zadd(CALLS, {room: score + seconds * 1000})
         pipe.execute()
-    return True""": "WatchError",
+    return True""": "at 5000000.0, and line 9 raised WatchError",
 }
 
 
@@ -151,7 +167,7 @@ def test_start_one_line(condition):
 
 @pytest.mark.parametrize("body", POSTPONES)
 def test_ten_minutes_later(redis, body):
-    namespace = {"redis": redis, "clock": redis.clock, "LIST": "list"}
+    namespace = {"redis": redis, "clock": redis.clock, "CALLS": "calls"}
     answer = f"def postpone(redis, room, seconds):\n    {body}"
     assert re.search(POSTPONES[body], verdict("01_sorted_set", answer, namespace))
 

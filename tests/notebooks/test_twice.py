@@ -1,11 +1,14 @@
-"""Run All, pressed twice in one kernel, says the second time what it said the first: a page clears its keys itself."""
+"""Run All, pressed twice in one kernel, says the second time what it said the first: a page clears its keys itself.
+
+On the first two pages every single cell can be run twice in a row, too: a reader's fingers are quicker than a thought.
+"""
 
 import copy
 import os
 
 import pytest
 
-from jobkit.cli import notebooks
+from jobkit.cli import notebooks, store
 from jobkit.cli.store import WIDGET, tidy
 
 
@@ -28,3 +31,19 @@ def test_run_all_twice(source, monkeypatch):
     for first, second in zip(source.cells, again, strict=False):
         if first.cell_type == "code" and "varies" not in first.metadata.get("tags", []):
             assert said(first) == said(second), first.source
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", ["00_start", "01_sorted_set"])
+def test_each_cell_twice(page, monkeypatch):
+    monkeypatch.setattr(os, "environ", {**os.environ, "JOBKIT_REDIS": "fake"})
+    notebooks.settle()
+    twice = store.load(notebooks.FOLDER / f"{page}.py")
+    cells, twice.cells = twice.cells, []
+    for cell in cells:
+        again = copy.deepcopy(cell)
+        again.id += "-again"
+        twice.cells += [cell, again] if cell.cell_type == "code" else [cell]
+    outcome = notebooks.execute(twice)
+    assert outcome.failure is None
