@@ -46,10 +46,10 @@ def test_a_private_server_where_there_is_one(live_server, capsys):
     connect()
     connect("private")
     said = capsys.readouterr().err.splitlines()
-    version, origin = client.server.version, client.server.origin
+    version, origin = f"{client.server.product} {client.server.version}", client.server.origin
     assert said == [
-        f"jobkit: Redis {version}, a private server from {origin}, it ends with this process",
-        f"jobkit: Redis {version}, a private server from {origin}, as asked for",
+        f"jobkit: {version}, a private server from {origin}, it ends with this process",
+        f"jobkit: {version}, a private server from {origin}, as asked for",
     ]
 
 

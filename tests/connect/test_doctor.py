@@ -37,7 +37,7 @@ def run(*arguments):
 def test_with_a_server(live_server):
     code, text = run()
     assert code == 0
-    assert "jobkit.connect() takes Redis" in text
+    assert f"jobkit.connect() takes {live_server.info.product}" in text
     assert "> private server" in text
     assert text.endswith("The kit can run.\n")
     code, text = run("--json")
