@@ -16,7 +16,7 @@ from jobkit.explore.schedule import read, written
 from jobkit.explore.search import Found, Search
 from jobkit.explore.settings import NAMES, check, signed_ms
 from jobkit.explore.telling import told
-from jobkit.explore.trace import Coverage, Failure
+from jobkit.explore.trace import Coverage, Failure, Story
 from jobkit.explore.turn import Program
 from jobkit.explore.watchdog import Watchdog
 from jobkit.explore.world import Judge, Promise
@@ -96,6 +96,7 @@ def explore(
                 ):
                     pass
             failure = _failure(search, program, search.best) if search.best else None
+            story = _story(search, program) if failure is None and schedule is not None else None
     finally:
         ground.close()
     coverage = Coverage(
@@ -110,7 +111,7 @@ def explore(
         promises=len(finally_) + len(always) + len(never),
         longest=search.longest,
     )
-    return Report(failure, coverage, search.broken, again)
+    return Report(failure, coverage, search.broken, again, story)
 
 
 def _program(workers: tuple[WorkerFunction | Elsewhere, ...], asked: dict[str, Any], watchdog: Watchdog) -> Program:
@@ -155,4 +156,12 @@ def _all(promises: Promises) -> list[Promise]:
 
 def _failure(search: Search, program: Program, found: Found) -> Failure:
     steps = told(program, search.ground, search.watchdog, found.schedule)
-    return Failure(found.broken.promise, found.broken.what, written(found.schedule), steps, found.forced)
+    return Failure(
+        found.broken.promise, found.broken.what, schedule=written(found.schedule), steps=steps, forced=found.forced
+    )
+
+
+def _story(search: Search, program: Program) -> Story:
+    forced, schedule = search.last
+    steps = told(program, search.ground, search.watchdog, schedule)
+    return Story(schedule=written(schedule), steps=steps, forced=forced)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 
-from jobkit.explore.trace import Coverage, Failure, Kind, Step
+from jobkit.explore.trace import Coverage, Failure, Kind, Step, Story
 from jobkit.explore.verdict import NOT_MODELLED, covered, effort, found, verdict
 from jobkit.explore.words import AT_ONCE, changed, lanes, nobodys, plain, role, said, shortened
 
@@ -26,25 +26,27 @@ _BROKEN = "background:#b00020;color:#fff;padding:0 .4em"
 """White on red: 7.2 to 1, on a light page and on a dark one."""
 
 
-def timeline_html(failure: Failure | None, coverage: Coverage) -> str:
-    """Draw a failing schedule as a table, a column per worker, and say which promise it breaks; or that none did."""
-    if failure is None:
+def timeline_html(story: Story | None, coverage: Coverage) -> str:
+    """Draw a schedule as a table, a column per worker, and say which promise it breaks; or that none broke."""
+    if story is None:
         return (
             f"<p><strong>{escape(_sentence(verdict(None, coverage)))}</strong> {escape(covered(coverage))}</p>"
             f"<details><summary>What this does not prove</summary><p>{escape(NOT_MODELLED)}</p></details>"
         )
-    again = f'explore(..., schedule="{plain(failure.schedule)}")'
+    if not isinstance(story, Failure):
+        return _table(story, f"{escape(_sentence(verdict(None, coverage)))} {escape(effort(story))}")
+    failure, again = story, f'explore(..., schedule="{plain(story.schedule)}")'
+    words = f"<strong>FAIL</strong> {_cut(failure.what)}; {escape(effort(failure))}"
     return (
-        f"{_table(failure)}"
+        f"{_table(failure, words)}"
         f'<p><strong style="{_BROKEN}">Broken promise:</strong> '
         f"<strong>{_cut(failure.promise)}</strong>: {_cut(failure.what)}.</p>"
         f"<p>See it again: <code>{escape(again)}</code>. {escape(found(failure, coverage))}</p>"
     )
 
 
-def _table(failure: Failure) -> str:
-    names, steps = lanes(failure), failure.steps
-    words = f"<strong>FAIL</strong> {_cut(failure.what)}; {escape(effort(failure))}"
+def _table(story: Story, words: str) -> str:
+    names, steps = lanes(story), story.steps
     if not steps:
         return f"<p>{words}. {AT_ONCE}</p>"
     timed, noted = len({step.at for step in steps}) > 1, any(step.changes for step in steps)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from jobkit.explore.html import timeline_html
 from jobkit.explore.svg import timeline_svg
-from jobkit.explore.text import clean_text, timeline_text
-from jobkit.explore.trace import Coverage, Failure
+from jobkit.explore.text import clean_text, story_text, timeline_text
+from jobkit.explore.trace import Coverage, Failure, Story
 from jobkit.explore.verdict import verdict
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ class Report:
     """How many of the schedules that were run broke a promise."""
     again: Callable[[str, Client | None], Report] = field(repr=False, compare=False)
     """Runs the same program by one schedule, on a server or on a new fake."""
+    story: Story | None = None
+    """What happened, where one schedule was asked for and nothing failed."""
 
     def __bool__(self) -> bool:
         return self.failure is None
@@ -44,7 +46,7 @@ class Report:
 
     def svg(self) -> str:
         """Return the timeline as a picture for slides."""
-        return timeline_svg(self.failure, self.coverage)
+        return timeline_svg(self.failure or self.story, self.coverage)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -59,9 +61,11 @@ class Report:
         }
 
     def __str__(self) -> str:
-        return timeline_text(self.failure) if self.failure else clean_text(self.coverage)
+        if self.failure:
+            return timeline_text(self.failure)
+        return story_text(self.story, self.coverage) if self.story else clean_text(self.coverage)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return timeline_html(self.failure, self.coverage)
+        return timeline_html(self.failure or self.story, self.coverage)

@@ -57,6 +57,8 @@ class Search:
     broken: int = 0
     longest: int = 0
     best: Found | None = None
+    last: tuple[int, tuple[Choice, ...]] = (0, ())
+    """Of the schedule that was run last: how much it forces, and its choices."""
     completed: int | None = 0
     """All schedules with so much forced were run; None: every schedule there is."""
     complete: bool = True
@@ -139,12 +141,12 @@ class Search:
                 raise diverged(run.taken + 1, "there", "not")
             if self._reduces:
                 self._seen.reach(run.moment, run.ready)
-            broken = broken or self.judge.end(run.world)
+            broken, self.last = broken or self.judge.end(run.world), (forced, tuple(taken))
             self.longest = max(self.longest, len(run.events))
             if broken is not None:
                 self.broken += 1
                 accidents = sum(bool(choice.what) for choice in taken)
-                found = Found(forced, len(run.events), accidents, tuple(taken), broken)
+                found = Found(forced, len(run.events), accidents, self.last[1], broken)
                 self.best = min(self.best or found, found, key=lambda one: one[:3])
             return run.taken
         finally:

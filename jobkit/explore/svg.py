@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import drawsvg as draw
 from rich.cells import cell_len
 
-from jobkit.explore.trace import Coverage, Failure, Kind, Step
+from jobkit.explore.trace import Coverage, Failure, Kind, Step, Story
 from jobkit.explore.verdict import NOT_MODELLED, covered, effort, verdict
 from jobkit.explore.words import AT_ONCE, folded, lanes, nobodys, plain, role, said, shortened, told
 
@@ -70,21 +70,21 @@ class Place(NamedTuple):
 class Plan:
     """Where everything stands: made of a failure before anything is drawn."""
 
-    def __init__(self, failure: Failure) -> None:
-        names = lanes(failure)
+    def __init__(self, story: Story, title: str) -> None:
+        names = lanes(story)
         count = max(len(names), 1)
-        need = max([FEWEST, *(cell_len(str(said(step))) for step in failure.steps if not nobodys(step))])
+        need = max([FEWEST, *(cell_len(str(said(step))) for step in story.steps if not nobodys(step))])
         self.room = min(need, max(MOST, ALL // count))
         lane = _wide(self.room, SIZE) + 2 * PAD + BETWEEN
         self.left = MARGIN + NUMBERS
         self.right = max(self.left + count * lane - BETWEEN, NARROWEST - MARGIN)
         each = (self.right - self.left + BETWEEN) / count
         self.middles = {name: self.left + each * n + (each - BETWEEN) / 2 for n, name in enumerate(names)}
-        self.title = folded(f"FAIL  {plain(failure.what)}", _letters(self.right - MARGIN, LARGE))
+        self.title = folded(title, _letters(self.right - MARGIN, LARGE))
         self.names = MARGIN + _high(self.title, LARGE) + LEADING * SIZE + 10
         self.places: list[Place] = []
         top = self.names + ONE_LINE + ROW
-        for step in failure.steps:
+        for step in story.steps:
             lines = self.lines(step)
             bottom = top + (ONE_LINE if len(lines) == 1 else TWO_LINES)
             self.places.append(Place(step, lines, top, bottom))
@@ -102,27 +102,30 @@ class Plan:
         return [shortened(" ".join(filter(None, [lead, what])), self.room), shortened(f"-> {answer}", self.room)]
 
 
-def timeline_svg(failure: Failure | None, coverage: Coverage) -> str:
-    """Draw a failing schedule, or write down what a search without one has covered; <desc> says it in words."""
-    if failure is None:
+def timeline_svg(story: Story | None, coverage: Coverage) -> str:
+    """Draw a schedule, or write down what a search without a failing one has covered; <desc> says it in words."""
+    if story is None:
         return _clean(coverage)
-    plan = Plan(failure)
-    promise = folded(f"Broken promise: {plain(failure.promise)}", _letters(plan.right - MARGIN - 2 * PAD, LARGE))
-    again = shortened(f"schedule {plain(failure.schedule)}", _letters(plan.right - MARGIN, SIZE))
-    end = plan.bottom + _high(promise, LARGE) + PAD
-    words = [told(n, step) for n, step in enumerate(failure.steps, 1)] or [AT_ONCE]
+    failure = story if isinstance(story, Failure) else None
+    plan = Plan(story, f"FAIL  {plain(failure.what)}" if failure else verdict(None, coverage))
+    broken = f"Broken promise: {plain(failure.promise)}" if failure else ""
+    promise = folded(broken, _letters(plan.right - MARGIN - 2 * PAD, LARGE))
+    again = shortened(f"schedule {plain(story.schedule)}", _letters(plan.right - MARGIN, SIZE))
+    end = plan.bottom + (_high(promise, LARGE) + PAD if failure else 0)
+    words = [told(n, step) for n, step in enumerate(story.steps, 1)] or [AT_ONCE]
     sheet = _paper(plan.right + MARGIN, end + LEADING * SIZE + MARGIN, verdict(failure, coverage), [*words, *promise])
 
     sheet.extend(_texts(plan.title, MARGIN, MARGIN, LARGE, bold=True))
-    sheet.extend(_texts([effort(failure)], MARGIN, MARGIN + _high(plan.title, LARGE), SIZE, fill=GREY))
+    sheet.extend(_texts([effort(story)], MARGIN, MARGIN + _high(plan.title, LARGE), SIZE, fill=GREY))
     for name, middle in plan.middles.items():
         sheet.extend(_lane(name, middle, plan))
     for number, place in enumerate(plan.places, 1):
         sheet.append(_step(number, place, plan))
-    if not failure.steps:
+    if not story.steps:
         sheet.extend(_texts([AT_ONCE], plan.left, plan.names, SIZE))
-    sheet.append(_box(MARGIN, plan.bottom, plan.right, end, stroke=VERMILION, stroke_width=3))
-    sheet.extend(_texts(promise, MARGIN + PAD, plan.bottom + PAD / 2, LARGE, bold=True))
+    if failure:
+        sheet.append(_box(MARGIN, plan.bottom, plan.right, end, stroke=VERMILION, stroke_width=3))
+        sheet.extend(_texts(promise, MARGIN + PAD, plan.bottom + PAD / 2, LARGE, bold=True))
     sheet.extend(_texts([again], MARGIN, end + 8, SIZE, fill=GREY))
     return str(sheet.as_svg(header=""))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from jobkit.explore.trace import Coverage, Failure, Kind, Step
+from jobkit.explore.trace import Coverage, Failure, Kind, Step, Story
 from jobkit.explore.verdict import NOT_MODELLED, covered, effort, verdict
 from jobkit.explore.words import AT_ONCE, changed, folded, lanes, nobodys, plain, role, said, shortened
 
@@ -36,6 +36,13 @@ def timeline_text(failure: Failure, width: int = 80) -> str:
     return "\n".join([*_head(failure, width), "", *_rows(failure, width), "", *end])
 
 
+def story_text(story: Story, coverage: Coverage, width: int = 80) -> str:
+    """Draw one schedule on which no promise broke, like a failing one."""
+    width = max(width, NARROWEST)
+    head = folded(f"{verdict(None, coverage)}: {effort(story)}", width)
+    return "\n".join([*head, "", *_rows(story, width)])
+
+
 def clean_text(coverage: Coverage, width: int = 80) -> str:
     """Say that nothing failed, what was looked at, and what was not, in at most `width` columns (40 or more)."""
     width = max(width, NARROWEST)
@@ -56,9 +63,9 @@ def _hanging(head: str, text: str, width: int) -> list[str]:
     return [((head if n == 0 else " " * len(head)) + line).rstrip() for n, line in enumerate(lines)]
 
 
-def _rows(failure: Failure, width: int) -> list[str]:
+def _rows(story: Story, width: int) -> list[str]:
     """Return the headings, and a line per step."""
-    names, steps = lanes(failure), failure.steps
+    names, steps = lanes(story), story.steps
     if not steps:
         return [AT_ONCE]
     digits = max(2, len(str(len(steps))))

@@ -51,14 +51,10 @@ class Step:
     """ms on the server's clock, counted from the start of the schedule."""
 
 
-@dataclass(frozen=True)
-class Failure:
-    """The shortest schedule that breaks a promise."""
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """A schedule, and what happened on it."""
 
-    promise: str
-    """The promise, as its function is called: `each runs once`."""
-    what: str
-    """What broke it: `run j0 done 2 times (by B, A)`."""
     schedule: str
     """The schedule as a string: give it to `explore(..., schedule=...)` to see it again."""
     steps: tuple[Step, ...]
@@ -70,6 +66,16 @@ class Failure:
         """How often the turn passes from one worker to another."""
         turns = [step.worker for step in self.steps if step.worker]
         return sum(before != after for before, after in pairwise(turns))
+
+
+@dataclass(frozen=True)
+class Failure(Story):
+    """The shortest schedule that breaks a promise."""
+
+    promise: str
+    """The promise, as its function is called: `each runs once`."""
+    what: str
+    """What broke it: `run j0 done 2 times (by B, A)`."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobkit.explore.trace import Coverage, Failure
+from jobkit.explore.trace import Coverage, Failure, Story
 from jobkit.explore.words import counted, plain
 
 NOT_MODELLED = (
@@ -31,13 +31,13 @@ def verdict(failure: Failure | None, coverage: Coverage) -> str:
     return f"no failing schedule in the first {number} of {workers} (the search was cut; it was complete {limit})"
 
 
-def effort(failure: Failure) -> str:
-    """Say what a failure takes: `6 steps, 1 forced switch`, `4 steps, 1 crash`."""
-    crashes, lost, jumps = map(failure.schedule.count, "!?+")  # the steps hold jumps too that nobody forced
-    switches = max(0, failure.forced - crashes - lost - jumps)
+def effort(story: Story) -> str:
+    """Say what a schedule takes: `6 steps, 1 forced switch`, `4 steps, 1 crash`."""
+    crashes, lost, jumps = map(story.schedule.count, "!?+")  # the steps hold jumps too that nobody forced
+    switches = max(0, story.forced - crashes - lost - jumps)
     forced = [counted(switches, "forced switch", "forced switches")] if switches else []
     faults = _faults(crashes, lost, jumps)
-    return ", ".join([counted(len(failure.steps), "step"), *(forced + faults or ["no forced switch"])])
+    return ", ".join([counted(len(story.steps), "step"), *(forced + faults or ["no forced switch"])])
 
 
 def found(failure: Failure, coverage: Coverage) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-from jobkit.explore.trace import Failure, Kind, Step
+from jobkit.explore.trace import Kind, Step, Story
 
 RECOVERIES = "RSTUVWXYZ"
 """What a recovery is called: that of the first crash, of the second, ..."""
@@ -62,9 +62,9 @@ def changed(step: Step, arrow: str = "->") -> str:
     )
 
 
-def lanes(failure: Failure) -> list[str]:
+def lanes(story: Story) -> list[str]:
     """Return the workers that took a step, in order; recoveries come last, as their letters do."""
-    return sorted({step.worker for step in failure.steps if not nobodys(step)})
+    return sorted({step.worker for step in story.steps if not nobodys(step)})
 
 
 def nobodys(step: Step) -> bool:

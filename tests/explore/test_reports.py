@@ -50,3 +50,25 @@ def test_sleeps_and_jumps_take_no_time_on_a_real_server(live):
     report = explore(sleeps, redis=live, clock_jump=300, finally_=lambda w: w.redis.get("b") in {b"100", b"-2"})
     assert report, str(report)
     assert time.monotonic() - start < 100
+
+
+def test_one_schedule_that_breaks_no_promise_is_drawn_all_the_same():
+    report = explore(pops, pops, given=jobs(1), finally_=each_runs_once, schedule="AB")
+    assert report
+    assert str(report) == STORY
+    assert report.verdict == "no broken promise in this one schedule of 2 workers"
+    for picture in (report._repr_html_(), report.svg()):
+        assert "ZPOPMIN delayed" in picture
+        assert "run j0" in picture
+        assert "Broken promise" not in picture
+    assert explore(pops, given=jobs(1)).story is None
+
+
+STORY = """\
+no broken promise in this one schedule of 2 workers: 3 steps, 1 forced switch
+
+    A                                        B
+ 1  ZPOPMIN delayed -> [j0, 1767225599999]
+      changed delayed: {j0} -> (none)
+ 2                                           ZPOPMIN delayed -> []
+ 3  ** run j0 **"""

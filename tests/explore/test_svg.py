@@ -14,7 +14,13 @@ from jobkit.explore.verdict import NOT_MODELLED, verdict
 from jobkit.explore.words import lanes, plain, told
 
 SVG = "{http://www.w3.org/2000/svg}"
-TALL = Failure("p", "w", "A", tuple(Step(kind, name, "x" * 99, "y" * 99) for kind in Kind for name in "ABCR"), 0)
+TALL = Failure(
+    promise="p",
+    what="w",
+    schedule="A",
+    steps=tuple(Step(kind, name, "x" * 99, "y" * 99) for kind in Kind for name in "ABCR"),
+    forced=0,
+)
 MANY = [
     Failure(
         "p " * 99,

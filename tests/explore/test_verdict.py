@@ -50,7 +50,7 @@ def test_a_failure_says_what_broke_and_how_little_it_takes():
 
 
 def test_time_that_passes_because_all_wait_is_nobodys_bad_luck():
-    waited = Failure("p", "w", "AB", (Step(Kind.JUMP, "", "5 s"), Step(Kind.EFFECT, "A", "x")), forced=1)
+    waited = Failure("p", "w", schedule="AB", steps=(Step(Kind.JUMP, "", "5 s"), Step(Kind.EFFECT, "A", "x")), forced=1)
     assert effort(waited) == "2 steps, 1 forced switch"
 
 

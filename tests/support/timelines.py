@@ -57,15 +57,15 @@ LONG = Failure(
 )
 
 CROOKED = Failure(
-    "p",
-    "w",
-    "",
-    (Step(COMMAND, "A", "a"), Step(COMMAND, "B", "b"), Step(LOST, "C", "c" * 60), Step(EFFECT, "R", "r")),
-    0,
+    promise="p",
+    what="w",
+    schedule="",
+    steps=(Step(COMMAND, "A", "a"), Step(COMMAND, "B", "b"), Step(LOST, "C", "c" * 60), Step(EFFECT, "R", "r")),
+    forced=0,
 )
 """The middle lane needs most of the room."""
 
-WAIT = Failure("it ends", "it waits", "+", (Step(JUMP, "", "1 s"),), 1)
+WAIT = Failure("it ends", "it waits", schedule="+", steps=(Step(JUMP, "", "1 s"),), forced=1)
 """No worker takes a step."""
 
 HOSTILE = "<script>alert(1)</script>&amp;\"'\x1b[31m\n\u202e\ud800\x00]]>"
@@ -81,7 +81,7 @@ EVIL = Failure(
     forced=0,
 )
 
-AT_ONCE = Failure("never empty", "the queue is empty", "", (), 0)
+AT_ONCE = Failure("never empty", "the queue is empty", schedule="", steps=(), forced=0)
 """Broken by the set-up itself."""
 
 SEEN = Coverage(workers=2, schedules=57, bound=1, complete=True, crashes=1, longest=9)
