@@ -291,7 +291,7 @@ print(redis.server)
 # - [promote.lua](../jobkit/lua/promote.lua): what is due becomes ready, in one step. You have just called it.
 # - [backoff.py](../jobkit/backoff.py): how long to wait before the next try
 # - [fail.lua](../jobkit/lua/fail.lua): another try, or the dead letters
-# - `leader.py`: one scheduler of many. It comes with notebook 13.
+# - `leader.py`: one scheduler of many. To come, with notebook 13.
 
 # %% [markdown] points=[]
 # ## When you are stuck

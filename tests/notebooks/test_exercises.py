@@ -102,6 +102,9 @@ POSTPONES = {
         redis.zrem(CALLS, room)
         return False
     return redis.zadd(CALLS, {room: seconds * 1000}, xx=True, incr=True) is not None""": "2 it stood there",
+    """for name in redis.zrange(CALLS, 0, -1):
+        redis.zincrby(CALLS, seconds * 1000, name)
+    return redis.zscore(CALLS, room) is not None""": "touched room 412, too",
     "return redis.zad(CALLS, {room: seconds * 1000})": "Got: line 2 raised AttributeError: .*zad",
     "return redis.zadd(CALLS, {rooms: seconds * 1000})": "line 2 raised NameError: name 'rooms' is not defined",
     """score = redis.zscore(CALLS, room)
