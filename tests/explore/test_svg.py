@@ -23,11 +23,11 @@ TALL = Failure(
 )
 MANY = [
     Failure(
-        "p " * 99,
-        "w " * 99,
-        "A" * 99,
-        tuple(Step(Kind.COMMAND, names[n % len(names)], "GET" * n, "1") for n in range(25)),
-        0,
+        promise="p " * 99,
+        what="w " * 99,
+        schedule="A" * 99,
+        steps=tuple(Step(Kind.COMMAND, names[n % len(names)], "GET" * n, "1") for n in range(25)),
+        forced=0,
     )
     for names in ("A", "AB", "ABC", "ABCR")
 ]
