@@ -4,7 +4,7 @@ RUN := .venv/bin/python -m
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab tour test test-all versions lint notebooks bench pictures lock clean runtime dev
+.PHONY: help lab tour test test-all versions lint notebooks bench chaos pictures lock clean runtime dev
 
 help: ## this list
 	@echo "usage: make TARGET [ARGS=...]"
@@ -30,6 +30,9 @@ lint: dev ## style, types, and who may import whom
 	@.venv/bin/ruff format --check
 	@$(RUN) mypy
 	@.venv/bin/lint-imports --no-logo
+
+chaos: runtime ## the long campaign for each ready store: 200 kills, 5 restarts (shorter: ARGS="--jobs 500 --kills 10")
+	@$(RUN) jobkit chaos --store all --jobs 10000 --kills 200 --redis-restarts 5 $(ARGS)
 
 notebooks: dev ## run the notebooks' sources anew and store them with their outputs (some: ARGS=08)
 	@$(RUN) jobkit store $(ARGS)

@@ -4,7 +4,11 @@
 from .connect import connect as connect
 from .queue import Queue as Queue
 from .submission import New as New
-from .ready import Streams as Streams
+from .ready import (
+    Leases as Leases,
+    Lists as Lists,
+    Streams as Streams,
+)
 from .worker import Worker as Worker
 from .scheduler import Scheduler as Scheduler
 from .once import (

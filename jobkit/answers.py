@@ -65,7 +65,7 @@ class Counts:
     def lost(self) -> int:
         """Jobs and dead letters that the totals know and no structure holds: `queue.repair()` looks for them.
 
-        A stream or a set was deleted, or evicted. At least so many: a job that was cancelled while
+        A key of the queue was deleted, or evicted. At least so many: a job that was cancelled while
         ready hides one until a claim skips it; and 0 if the totals are gone, too.
         """
         came, went = self._sum("submitted", "requeued"), self._sum("done", "cancelled", "dead")

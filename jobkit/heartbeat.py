@@ -35,7 +35,7 @@ class Run:
 
 
 class Heartbeat:
-    """Renews the leases of all claims that one worker holds, at a third of the lease.
+    """Renews the leases of all claims that one worker holds, at a third of the shortest of them.
 
     `overdue` is called with a claim that has run longer than `max_run` seconds, to settle it and to
     tell the handler by the claim's `stop`; `hung` if the handler has not ended `grace` seconds after.
@@ -51,9 +51,9 @@ class Heartbeat:
     ) -> None:
         self._queue, self._max_run, self._grace = queue, max_run, grace
         self._overdue, self._hung = overdue, hung
-        self.period = queue.lease_ms / 3000
         self._lock = threading.Condition()
         self._held: dict[int, Claim] = {}
+        self.period = self._third()
         self._runs: dict[int, Run] = {}
         self._thread: threading.Thread | None = None
         self._timer: Timer | None = None
@@ -62,8 +62,11 @@ class Heartbeat:
         """Renew these from now on."""
         with self._lock:
             self._held.update((claim.token, claim) for claim in claims)
+            before, self.period = self.period, self._third()
             if self._held and self._thread is None and self._timer is None:
                 self._begin()
+            elif self.period < before:  # a job with a shorter lease than those before it
+                self._begin_anew()
 
     def drop(self, claims: Iterable[Claim]) -> None:
         """Renew these no more: they are settled."""
@@ -98,10 +101,21 @@ class Heartbeat:
                 if run is not None and run.timer is not None:
                     run.timer.cancel()
 
+    def _third(self) -> float:
+        """Return the seconds between two beats."""
+        leases = [claim.lease_ms or self._queue.lease_ms for claim in self._held.values()]
+        return min(leases, default=self._queue.lease_ms) / 3000
+
+    def _begin_anew(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._begin()
+        self._lock.notify()
+
     def _begin(self) -> None:
         clock = self._queue.clock
         if isinstance(clock, VirtualClock):
-            self._timer = clock.every(max(1, self._queue.lease_ms // 3), self.beat)
+            self._timer = clock.every(max(1, int(self.period * 1000)), self.beat)
         else:
             self._thread = threading.Thread(target=self._loop, name="jobkit-heartbeat", daemon=True)
             self._thread.start()
@@ -112,6 +126,7 @@ class Heartbeat:
         next_beat = clock.monotonic() + self.period
         while True:
             with self._lock:
+                next_beat = min(next_beat, clock.monotonic() + self.period)
                 deadline = min((run.deadline for run in self._runs.values()), default=next_beat)
                 self._lock.wait(max(0.0, min(next_beat, deadline) - clock.monotonic()))
                 if clock.monotonic() >= next_beat and not self._held and not self._runs:

@@ -13,7 +13,7 @@
 A record is a hash, with the fields
 
     task args created run_at            from the start
-    max priority entity nonce           of a job that asks for it (without `max`, its limit is 5)
+    max priority entity lease nonce     of a job that asks for it (without `max`, its limit is 5)
     attempt token entry started worker  from the first claim on
     ended settled events history:<n>    from the first end on
     cancel, replays replay              where it happened
@@ -68,6 +68,8 @@ class Job:
     state: State = State.RUNNING
     nonce: str = ""
     """What tells a job with an id of the caller's own from an earlier one with that id, in hex."""
+    lease_ms: int | None = None
+    """A lease of its own, where the store keeps one per job; None: the queue's."""
 
     @classmethod
     def of_record(cls, id: str, record: Mapping[bytes, bytes], place: bytes) -> Job:
@@ -84,6 +86,7 @@ class Job:
             entity=record[b"entity"].decode() if b"entity" in record else None,
             state=State(record.get(b"state", place).decode()),
             nonce=record.get(b"nonce", b"").hex(),
+            lease_ms=int(record[b"lease"]) if b"lease" in record else None,
         )
 
     @property
@@ -113,7 +116,7 @@ class Claim(Job):
     @classmethod
     def of_reply(cls, fields: list[Any], worker: str) -> Claim:
         """Read one job of `claim.lua`'s answer."""
-        job_id, token, attempt, task, payload, limit, created, run_at, priority, entity, nonce = fields
+        job_id, token, attempt, task, payload, limit, created, run_at, priority, entity, nonce, lease = fields
         return Claim(
             job_id.decode(),
             task.decode(),
@@ -125,6 +128,7 @@ class Claim(Job):
             int(priority or 0),
             entity.decode() if entity else None,
             nonce=nonce.hex() if nonce else "",
+            lease_ms=int(lease) if lease else None,
             token=token,
             worker=worker,
         )

@@ -5,8 +5,11 @@ and one script may touch them all. A job's record is `job` + id: the id stands a
 that even an id full of braces changes nothing.
 
     <prefix>{queue}:delayed   zset    id -> when it is due (ms)
-    <prefix>{queue}:ready     stream  entries with the field `id`, read by the group `workers`
-    <prefix>{queue}:alone     stream  the same, for jobs whose lease ran out: handed out one at a time
+    <prefix>{queue}:ready     stream  entries with the field `id`, read by the group `workers`; or a list of
+                                      ids; or, of design B, ready:9 ... ready:0, a list per priority
+    <prefix>{queue}:alone     the same, for jobs whose lease ran out: handed out one at a time
+    <prefix>{queue}:leases    zset    id -> when its lease ends (ms), where the store is no stream
+    <prefix>{queue}:store     string  which ready store it has: the first submit says it
     <prefix>{queue}:dead      zset    id -> when it was buried (ms)
     <prefix>{queue}:totals    hash    what only ever grows: submitted, done, retried, ...
     <prefix>{queue}:tokens    string  the last fencing token
@@ -23,15 +26,21 @@ from jobkit.errors import ConfigError
 GROUP = "workers"
 """The consumer group of the streams."""
 
-TIMED_ZSETS = ("delayed", "dead")
+TIMED_ZSETS = ("delayed", "leases", "dead")
 """The sorted sets whose scores are moments (ms): what `advance` on a live server shifts."""
 
 TIME_FIELDS = ("created", "run_at", "started", "ended")
 """The fields of a record that are moments (ms). Its `history:<n>` fields begin with two more,
 separated by a space."""
 
+PRIORITIES = range(9, -1, -1)
+"""From the most urgent to the least, which is the default."""
+
 NAME_BYTES = 200
 """The longest name of a queue, in bytes."""
+
+
+_NAMES = ("delayed", "ready", "alone", "leases", "store", "dead", "totals", "tokens", "bell")
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,8 @@ class Keys:
     delayed: str = field(init=False)
     ready: str = field(init=False)
     alone: str = field(init=False)
+    leases: str = field(init=False)
+    store: str = field(init=False)
     dead: str = field(init=False)
     totals: str = field(init=False)
     tokens: str = field(init=False)
@@ -61,6 +72,10 @@ class Keys:
             raise ConfigError(f"a prefix is text in UTF-8, got {self.prefix!r:.300}")
         if "{" in self.prefix or "}" in self.prefix:
             raise ConfigError(f"a prefix has no braces: they mark the hash tag, got {self.prefix!r}")
-        for name in ("delayed", "ready", "alone", "dead", "totals", "tokens", "bell"):
+        for name in _NAMES:
             object.__setattr__(self, name, f"{self.prefix}{{{self.queue}}}:{name}")
         object.__setattr__(self, "job", f"{self.prefix}{{{self.queue}}}:job:")
+
+    def priority(self, priority: int) -> str:
+        """Return the list of ready jobs of one priority, of the store `Lists`."""
+        return f"{self.ready}:{priority}"

@@ -52,6 +52,7 @@ class Loop:
     def run(self) -> None:
         """Work until stopped."""
         worker, scheduler = self._worker, self._worker.scheduler
+        self._queue.agree()
         bell = Bell(self._queue.redis, self._queue.keys.bell, self._clock)
         with _signals(self):
             for thread in self._threads:

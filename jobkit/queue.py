@@ -13,6 +13,7 @@ answer as they did: the client does so by itself.
 from __future__ import annotations
 
 import base64
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from random import Random
@@ -27,9 +28,9 @@ from jobkit.connect import check_client, without_retries
 from jobkit.errors import JobError, StaleClaim, UnknownJob, WrongState
 from jobkit.job import Claim, Job, State, check_id, check_text
 from jobkit.keys import Keys
-from jobkit.ready import Streams
+from jobkit.ready import Store, Streams
 from jobkit.scripts import Scripts
-from jobkit.submission import MOST_ATTEMPTS, New, whole
+from jobkit.submission import LEAST_LEASE, MOST_ATTEMPTS, New, whole
 
 MOST = 1000
 """The largest limit: Redis serves nobody else while a script runs, so each is kept short."""
@@ -44,9 +45,11 @@ Piece = Callable[[redis_py.Redis, Keys, int], Iterable[str | bytes]]
 class Queue:
     """A queue of delayed jobs on Redis.
 
-    `lease`, `retention` (of the records of finished jobs) and `dead_age` are seconds. These settings
-    are not kept on the server: all processes of a queue must name the same ones, its schedulers
-    above all, since whoever recovers judges by its own `lease`.
+    `ready` is its ready store: `Streams()`, `Lists()` or `Leases()`. The server remembers which, and
+    a process that names another raises ConfigError at its first call. `lease`, `retention` (of the
+    records of finished jobs) and `dead_age` are seconds. These are not kept on the server: all
+    processes of a queue must name the same ones, its schedulers above all, since with streams
+    whoever recovers judges by its own `lease` (with the other stores, by the claim's).
     `promote=` and `take=` replace a piece by a lesson's own (see `Piece`). `rng` makes ids and
     nonces; seed it, and they repeat. Raises ConfigError for a client that cannot work.
     """
@@ -56,7 +59,7 @@ class Queue:
         redis: redis_py.Redis,
         name: str,
         *,
-        ready: Streams | None = None,
+        ready: Store | None = None,
         lease: Seconds = 30,
         max_attempts: int = 5,
         retention: Seconds = 3600,
@@ -72,8 +75,8 @@ class Queue:
         self.name = name
         self.keys = Keys(name, getattr(redis, "prefix", ""))
         self.clock: Clock = getattr(redis, "clock", None) or Clock()
-        self.store = ready or Streams()
-        self.lease_ms = to_ms(lease, "lease", least=10)
+        self.store: Store = ready or Streams()
+        self.lease_ms = to_ms(lease, "lease", least=LEAST_LEASE)
         self.max_attempts = whole(max_attempts, "max_attempts", 1, MOST_ATTEMPTS)
         self._rng = rng or new_rng()
         self._promote, self._take = promote, take
@@ -82,6 +85,7 @@ class Queue:
         self._scripts = Scripts(
             self.keys,
             self.store.source,
+            self.store.kind,
             self._limits
             | {
                 "lease_ms": self.lease_ms,
@@ -92,6 +96,11 @@ class Queue:
 
     def __repr__(self) -> str:
         return f"Queue({self.keys.prefix + self.name!r}, {self.store.name})"
+
+    def agree(self) -> None:
+        """Raise ConfigError if the queue has another ready store on the server; a server that is away is none."""
+        with contextlib.suppress(redis_py.ConnectionError, redis_py.TimeoutError):
+            self.counts()
 
     # -- in ------------------------------------------------------------------
 
@@ -106,20 +115,25 @@ class Queue:
         priority: int = 0,
         entity: str | None = None,
         max_attempts: int | None = None,
+        lease: Seconds | None = None,
     ) -> Submitted:
         """Submit a job: to be run by the handler of `task`, in `delay` seconds or `at` an aware datetime.
 
         What is not in the future (0, a negative delay, a moment that has passed) means now.
         `args` are the handler's keyword arguments (kept as JSON), or bytes. An `id` of your own
         makes the job unique: while its record lives, a second submit changes nothing and says in
-        which state the first one is. Raises JobError or DelayError before anything is written.
+        which state the first one is. `priority` is from 0 to 9, 9 the most urgent: the store `Lists`
+        obeys it. `lease` is seconds, a lease of the job's own: the store `Leases` keeps one per job.
+        Raises JobError or DelayError before anything is written.
         """
-        return self.submit_many([New(task, args, delay, at, id, priority, entity, max_attempts)])[0]
+        return self.submit_many([New(task, args, delay, at, id, priority, entity, max_attempts, lease)])[0]
 
     def submit_many(self, jobs: Iterable[New]) -> list[Submitted]:
         """Submit many jobs; all are checked before the first is written, 500 go in one step."""
         jobs, now = list(jobs), self.clock.now()
         fresh = self._fresh_ids(len(jobs))
+        if not self.store.lease_per_job and any(job.lease is not None for job in jobs):
+            raise JobError(f"{self!r} has one lease for all its jobs: a lease per job is what the store Leases keeps")
         rows = [job.row(job_id, self.max_attempts, now) for job, job_id in zip(jobs, fresh, strict=True)]
         own = [job.id for job in jobs if job.id is not None]
         if len(own) != len(set(own)):
@@ -325,7 +339,7 @@ class Queue:
         self._scripts.call(self.redis, "tidy", idle_ms=idle_ms, limit=CHUNK)
 
     def repair(self) -> list[str]:
-        """Find jobs that no structure holds (a stream was deleted, or evicted: `counts().lost`) and put them back.
+        """Find jobs that no structure holds (a key was deleted, or evicted: `counts().lost`) and put them back.
 
         They are ready again, or scheduled if their time is still to come; one at its last attempt
         is buried, as `recover` would; a lost dead letter is listed again. Reads every record by

@@ -1,6 +1,6 @@
 """Finding jobs that fell out of every structure.
 
-No script can lose a job, but a server can: a stream deleted by hand, evicted under
+No script can lose a job, but a server can: a stream or a list deleted by hand, evicted under
 `allkeys-lru`, or gone with the last second before a failover. The records remain, and tell.
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jobkit.keys import Keys
-from jobkit.ready import Streams
+from jobkit.ready import Store
 
 PAGE = 500
 
 
-def repair(redis: Any, keys: Keys, store: Streams, adopt: Callable[[bytes, str], bool]) -> list[str]:
+def repair(redis: Any, keys: Keys, store: Store, adopt: Callable[[bytes, str], bool]) -> list[str]:
     """Call `adopt(id, seen)` for each record that may have lost its place; return the ids that it adopted.
 
     `seen` is how far the store was read before: a job may move meanwhile, so `adopt.lua` looks

@@ -41,10 +41,13 @@ class Scheduler:
 
     `floor` is how long `run` sleeps at most, in seconds; never longer than a third of the lease,
     so that a dead worker's jobs are back after a lease and a third, or a lease and two seconds.
+    Where the ready store says how often to tick (`Lists`: every 2 s), `run` is deaf to the bell, and
+    a delayed job is late by up to so much.
     """
 
     def __init__(self, queue: Queue, *, floor: Seconds = FLOOR) -> None:
         self.queue = queue
+        self._every = queue.store.every
         self._floor = min(to_ms(floor, "floor", least=1), queue.lease_ms / 3) / 1000
         self._recovered_at = self._tidied_at = float("-inf")
         self._stopping = threading.Event()
@@ -80,6 +83,7 @@ class Scheduler:
         """Tick until `stop()`, asleep in between. An error is logged, and the next tick tries again."""
         if self.queue.clock.virtual:
             raise ConfigError("on a virtual clock nobody waits: call tick() and advance the clock")
+        self.queue.agree()
         bell = Bell(self.queue.redis, self.queue.keys.bell, self.queue.clock, self._floor)
         log.info("scheduler of %s runs", self.queue.name)
         try:
@@ -91,6 +95,8 @@ class Scheduler:
     def safe_tick(self) -> float:
         """Tick lightly, whatever happens; return how long to sleep, in seconds."""
         try:
+            if self._every is not None:
+                return self._tick_by_the_clock(self._every)
             tick = self.tick_lightly()
         except RedisError as error:
             log.warning("the scheduler of %s cannot reach Redis (%s); it tries again", self.queue.name, error)
@@ -102,6 +108,14 @@ class Scheduler:
             log.debug("%s: %d promoted, %d recovered, %d buried", self.queue.name, *tick[:3])
         look = self._recovered_at + self._floor - self.queue.clock.monotonic()  # no lease waits longer than that
         return look if tick.wait is None else min(look, tick.wait)
+
+    def _tick_by_the_clock(self, every: float) -> float:
+        """Tick if `every` seconds have passed since the last tick; return the seconds until the next one."""
+        left = self._recovered_at + every - self.queue.clock.monotonic()
+        if left <= 0:
+            self.tick()
+            left = self._recovered_at + every - self.queue.clock.monotonic()
+        return max(0.0, left)
 
     def stop(self) -> None:
         """End `run` within a quarter of a second; from any thread or signal handler."""

@@ -2,8 +2,8 @@
 
 The header comment of a file is its signature: `-- KEYS[1] delayed ...`, `-- ARGV[2] limit ...`,
 `-- ARGV[3..] ids ...` for a rest of any length. A wrong or missing name raises TypeError, as it
-would for a Python function. Before each verb the loader puts the prelude of the ready store and
-`shared.lua`, so that a verb is written once for all stores.
+would for a Python function. Before each verb the loader puts `opening.lua`, the prelude of the
+ready store and `shared.lua`, so that a verb is written once for all stores.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import redis as redis_py
-from redis.exceptions import NoScriptError
+from redis.exceptions import NoScriptError, ResponseError
 
+from jobkit.errors import ConfigError
 from jobkit.keys import Keys
 
 _PARAMETER = re.compile(r"\b(KEYS|ARGV|STORE)\[(\d+)(\.\.)?\]\s+(\w+)")
@@ -36,6 +37,10 @@ class Source:
     args: tuple[str, ...]
     rest: str | None
     """The name of what follows the fixed arguments, any number of them; None if nothing may."""
+
+    def after(self, text: str) -> Source:
+        """Return the same source with another text before it."""
+        return replace(self, text=f"{text}\n{self.text}")
 
 
 @cache
@@ -58,8 +63,8 @@ def load(name: str, package: str = "jobkit.lua") -> Source:
 class Scripts:
     """The scripts of one queue, bound to its keys, its store and its constants."""
 
-    def __init__(self, keys: Keys, store: Source, constants: Mapping[str, Arg]) -> None:
-        self._keys, self._store, self._constants = keys, store, constants
+    def __init__(self, keys: Keys, store: Source, kind: str, constants: Mapping[str, Arg]) -> None:
+        self._keys, self._store, self._kind, self._constants = keys, store, kind, constants
         self._bound: dict[tuple[str, ...], _Bound] = {}
 
     def call(self, client: redis_py.Redis, name: str, *rest: Arg, **named: Arg) -> Any:
@@ -87,22 +92,24 @@ class Scripts:
     def _bind(self, names: tuple[str, ...]) -> _Bound:
         bound = self._bound.get(names)
         if bound is None:
-            bound = self._bound[names] = _Bound(names, self._keys, self._store)
+            bound = self._bound[names] = _Bound(names, self._keys, self._store, self._kind)
         return bound
 
 
 class _Bound:
     """One program, of one verb or of several, and the keys that it is called with."""
 
-    def __init__(self, names: tuple[str, ...], keys: Keys, store: Source) -> None:
+    def __init__(self, names: tuple[str, ...], keys: Keys, store: Source, kind: str) -> None:
+        self._queue, self._kind = keys.queue, kind
         sources = [load(name) for name in names]
-        wanted = list(dict.fromkeys([key for source in sources for key in source.keys] + list(store.keys)))
+        wanted = list(dict.fromkeys([key for source in sources for key in source.keys] + [*store.keys, "store"]))
         at = {key: position for position, key in enumerate(wanted, 1)}
 
         def table(keys: tuple[str, ...]) -> str:
             return "{" + ", ".join(f"KEYS[{at[key]}]" for key in keys) + "}"
 
-        lines = [f"-- {', '.join(names)}", f"local STORE = {table(store.keys)}", store.text, load("shared").text]
+        lines = [f"-- {', '.join(names)}", f"local KIND, KIND_KEY = '{kind}', KEYS[{at['store']}]"]
+        lines += [load("opening").text, f"local STORE = {table(store.keys)}", store.text, load("shared").text]
         if len(sources) == 1:
             lines.append(sources[0].text)
         else:
@@ -121,6 +128,15 @@ class _Bound:
 
     def run(self, client: Any, arguments: list[Arg]) -> Any:
         try:
-            return client.execute_command("EVALSHA", self._sha, *self._keys, *arguments)
-        except NoScriptError:  # a new server, a failover or SCRIPT FLUSH: it learns the script by this call
-            return client.execute_command("EVAL", self._text, *self._keys, *arguments)
+            try:
+                return client.execute_command("EVALSHA", self._sha, *self._keys, *arguments)
+            except NoScriptError:  # a new server, a failover or SCRIPT FLUSH: it learns the script by this call
+                return client.execute_command("EVAL", self._text, *self._keys, *arguments)
+        except ResponseError as error:
+            mark, _, other = str(error).partition(" ")
+            if mark != "WRONGSTORE":
+                raise
+            raise ConfigError(
+                f"the ready store of queue {self._queue!r} is {other}, and not {self._kind}: "
+                "all its processes must name the same"
+            ) from None

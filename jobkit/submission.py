@@ -12,8 +12,11 @@ from jobkit.job import check_id, check_text, encode
 
 MOST_ATTEMPTS = 1000
 
-Row = tuple[str, str, str, bytes, int, int, str]
-"""What `submit.lua` takes of a job: id, when, task, args, max, priority, entity."""
+LEAST_LEASE = 10
+"""The shortest lease, in ms."""
+
+Row = tuple[str, str, str, bytes, int, int, str, int | str]
+"""What `submit.lua` takes of a job: id, when, task, args, max, priority, entity, lease."""
 
 
 class New(NamedTuple):
@@ -27,6 +30,7 @@ class New(NamedTuple):
     priority: int = 0
     entity: str | None = None
     max_attempts: int | None = None
+    lease: Seconds | None = None
 
     def row(self, fresh_id: str, max_attempts: int, now: int) -> Row:
         """Check all of it, and return it as `submit.lua` takes it.
@@ -44,6 +48,7 @@ class New(NamedTuple):
             max_attempts if self.max_attempts is None else whole(self.max_attempts, "max_attempts", 1, MOST_ATTEMPTS),
             whole(self.priority, "priority", 0, 9),
             "" if self.entity is None else check_text(self.entity, "an entity"),
+            "" if self.lease is None else to_ms(self.lease, "lease", least=LEAST_LEASE),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from jobkit.chaos.plan import LEASE, QUEUE, Plan, Report
+from jobkit.chaos.plan import LEASE, STORE, Plan, Report, queue_of
 from jobkit.clock import Clock, new_rng
 from jobkit.connect import PrivateServer
 from jobkit.errors import JobkitError
@@ -21,9 +21,9 @@ from jobkit.submission import New
 
 def campaign(plan: Plan, progress: Callable[[int], object] | None = None) -> Report:
     """Run a campaign; `progress` is told how many jobs are settled. Raises ServerUnavailable without a server."""
-    os.environ[LEASE] = str(plan.lease)
+    os.environ |= {LEASE: str(plan.lease), STORE: plan.store}
     with PrivateServer(appendonly=plan.restarts > 0) as server:
-        queue = Queue(server.client(), QUEUE, lease=plan.lease, max_attempts=100, retention=86_400)
+        queue = queue_of(server.client())
         with Crew(server.client(), "jobkit.chaos.shop:worker", plan.workers) as crew:
             run = _Campaign(plan, server, queue, crew)
             queue.submit_many(run.jobs)

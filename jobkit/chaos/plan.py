@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
+from jobkit.connect import Client
 from jobkit.errors import ConfigError
+from jobkit.queue import Queue
+from jobkit.ready import store_of
 
 QUEUE = "chaos"
 LEASE = "JOBKIT_CHAOS_LEASE"
 """The environment variable that tells the workers the lease."""
+STORE = "JOBKIT_CHAOS_STORE"
+"""The one that tells them the ready store."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +26,14 @@ class Plan:
     kills: int = 20
     restarts: int = 0
     seed: int = 1
+    store: str = "streams"
+    """The ready store: streams, lists or leases."""
     lease: float = 2.0
     patience: float = 60.0
     """How long nothing may happen before the campaign gives up; what is then not done is lost."""
 
     def __post_init__(self) -> None:
+        store_of(self.store)
         for name, least, most in (
             ("workers", 1, 64),
             ("jobs", 1, 1_000_000),
@@ -67,3 +76,9 @@ class Report:
         return (
             self.lost == self.double_effects == self.missing_effects == 0 and self.kills_in_flight >= 0.9 * self.kills
         )
+
+
+def queue_of(redis: Client) -> Queue:
+    """Make the queue of a campaign, as its environment variables say."""
+    lease, store = float(os.environ.get(LEASE, "2")), store_of(os.environ.get(STORE, "streams"))
+    return Queue(redis, QUEUE, ready=store, lease=lease, max_attempts=100, retention=86_400)

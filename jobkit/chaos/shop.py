@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 from jobkit.backoff import Exponential, full
-from jobkit.chaos.plan import LEASE, QUEUE
+from jobkit.chaos.plan import queue_of
 from jobkit.clock import Clock
 from jobkit.connect import connect
 from jobkit.job import Claim
 from jobkit.once import effect_key, once
-from jobkit.queue import Queue
 from jobkit.worker import Worker
 
 clock = Clock()
-queue = Queue(connect(), QUEUE, lease=float(os.environ.get(LEASE, "2")), max_attempts=100, retention=86_400)
+queue = queue_of(connect())
 worker = Worker(queue, backoff=Exponential(0.05, cap=1, jitter=full))
 
 

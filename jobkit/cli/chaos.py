@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import TYPE_CHECKING
 
 import click
+
+from jobkit.cli.common import DESIGNS
+from jobkit.cli.text import table
+
+if TYPE_CHECKING:
+    from jobkit.chaos import Report
+
+ALL = "all"
 
 
 @click.command(name="chaos")
@@ -13,10 +22,12 @@ import click
 @click.option("--jobs", default=500, show_default=True, help="Jobs to submit.")
 @click.option("--kills", default=20, show_default=True, help="Workers to kill in mid-job.")
 @click.option("--redis-restarts", default=0, show_default=True, help="Times to kill the server and start it again.")
+@click.option("--store", default=DESIGNS[0], show_default=True, type=click.Choice([*DESIGNS, ALL]),
+              help="The ready store; all: a campaign for each.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, help="Equal seeds make equal jobs.")
 @click.option("--lease", default=2.0, show_default=True, help="Seconds until a dead worker's job is taken back.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(**options: object) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per campaign, a line each.")
+def command(store: str, as_json: bool, **options: int) -> None:
     """Kill random workers in mid-job, on a server of its own, and count what is left.
 
     Exits with 1 unless nothing was lost, every effect was applied once, and at least 90 % of the
@@ -26,17 +37,28 @@ def command(**options: object) -> None:
 
     from jobkit.chaos import Plan, campaign
 
-    as_json = options.pop("as_json")
-    restarts = options.pop("redis_restarts")
-    plan = Plan(restarts=restarts, **options)  # type: ignore[arg-type]  # click has made them what Plan says
-    with tqdm(total=plan.jobs, unit="job", disable=None) as bar:
-        report = campaign(plan, lambda settled: bar.update(settled - bar.n))
-    facts = dataclasses.asdict(report)
-    if as_json:
-        click.echo(json.dumps(facts | {"holds": report.holds}))
-    else:
-        for name, value in facts.items():
-            click.echo(f"{name:20} {value:>8g}")
-        click.echo("holds" if report.holds else "DOES NOT HOLD")
-    if not report.holds:
+    restarts, reports = options.pop("redis_restarts"), {}
+    for name in DESIGNS if store == ALL else [store]:
+        plan = Plan(restarts=restarts, store=name, **options)
+        with tqdm(total=plan.jobs, unit="job", desc=name, disable=None) as bar:
+            reports[name] = campaign(plan, lambda settled, bar=bar: bar.update(settled - bar.n))  # type: ignore[misc]
+        if as_json:
+            facts = dataclasses.asdict(reports[name])
+            click.echo(json.dumps({"store": name} | facts | {"holds": reports[name].holds}))
+    if not as_json:
+        click.echo(as_table(reports))
+    if not all(report.holds for report in reports.values()):
         raise SystemExit(1)
+
+
+def as_table(reports: dict[str, Report]) -> str:
+    """Lay out campaigns side by side, a column for each."""
+    facts = {name: dataclasses.asdict(report) for name, report in reports.items()}
+    rows = [(what, *(number(facts[name][what]) for name in reports)) for what in next(iter(facts.values()))]
+    verdict = ("", *("holds" if report.holds else "DOES NOT HOLD" for report in reports.values()))
+    return table(("", *reports), [*rows, verdict], right=tuple(reports))
+
+
+def number(value: float) -> str:
+    """A count as it is, seconds to the tenth."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"

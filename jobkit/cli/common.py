@@ -18,18 +18,24 @@ from jobkit.connect.choose import VARIABLE
 from jobkit.connect.given import connect_url, hidden, prefixes, repeated, split_prefix, with_prefix
 from jobkit.connect.safety import server_of
 from jobkit.errors import ConfigError, ServerUnavailable
+from jobkit.keys import Keys
 from jobkit.logs import logger, show_log
+from jobkit.ready import STORES, store_of
 
 if TYPE_CHECKING:
     from redis import Redis
 
     from jobkit.answers import Counts
     from jobkit.queue import Queue
+    from jobkit.ready import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 LOCAL = {"", "fake", "private"}
 """What does not name a server that another process can reach."""
+
+DESIGNS = tuple(STORES)
+"""The names of the ready stores."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
 
@@ -107,8 +113,14 @@ def reachable(redis: Redis, *, asked: bool) -> None:
 
 
 @contextlib.contextmanager
-def opened(name: str, url: str | None, prefix: str | None, **settings: Any) -> Iterator[Queue]:
-    """Open a queue for a command; whatever Redis answers in the meantime is one line for the user."""
+def opened(
+    name: str, url: str | None, prefix: str | None, *, store: str | None = None, **settings: Any
+) -> Iterator[Queue]:
+    """Open a queue for a command; whatever Redis answers in the meantime is one line for the user.
+
+    Its ready store is the one that it has. `store` names the design for a queue that has no job yet,
+    and must agree with one that has.
+    """
     from redis.exceptions import ConnectionError as LostConnection
     from redis.exceptions import RedisError
     from redis.exceptions import TimeoutError as TooLate
@@ -120,11 +132,23 @@ def opened(name: str, url: str | None, prefix: str | None, **settings: Any) -> I
     where, chosen = meant(url, prefix)
     try:
         with gently(), connect_url(where, prefix=chosen or "", origin="URL") as redis:
-            yield Queue(redis, name, **settings)
+            yield Queue(redis, name, ready=store_there(redis, name, store), **settings)
     except (LostConnection, TooLate) as error:
         raise ServerUnavailable(f"{hidden(where)} does not answer any more ({error})") from None
     except RedisError as error:
         raise ConfigError(f"{hidden(where)} answers with an error: {error}") from None
+
+
+def store_there(redis: Redis, name: str, wanted: str | None) -> Store:
+    """The ready store of a queue: what its server remembers, or the design that is wanted, or streams.
+
+    Raises ConfigError if a queue that is there has another design than the wanted.
+    """
+    answer: Any = redis.get(Keys(name, getattr(redis, "prefix", "")).store)
+    there = None if answer is None else store_of(answer.decode("utf-8", "replace"))
+    if there is not None and wanted not in {None, there.name}:
+        raise ConfigError(f"the ready store of {shown(name)} is {there.kind}, and not {wanted}: leave --store out")
+    return there or store_of(wanted or DESIGNS[0])
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from jobkit.clock import spoken, to_ms
 from jobkit.errors import ConfigError, UnknownJob
 from jobkit.logs import counted, plain
 
-KEEP = {"history_max": 1000}
+KEEP: dict[str, Any] = {"history_max": 1000}
 """A requeue shortens a history to what its queue keeps; how much that is, only the application knows."""
 
 

@@ -8,7 +8,7 @@ from types import FrameType
 
 import click
 
-from jobkit.cli.common import listen, loudness, opened, server
+from jobkit.cli.common import DESIGNS, listen, loudness, opened, server
 from jobkit.scheduler import Scheduler
 
 log = logging.getLogger("jobkit.scheduler")
@@ -18,6 +18,8 @@ log = logging.getLogger("jobkit.scheduler")
 @click.argument("queue")
 @server
 @click.option("--floor", default=2.0, show_default=True, metavar="SECONDS", help="Longest sleep, if no bell rings.")
+@click.option("--store", type=click.Choice(DESIGNS),
+              help="Its ready store, if it has no job yet  [default: what it has, or else streams].")  # fmt: skip
 @click.option("--lease", default=30.0, show_default=True, metavar="SECONDS", help="As the workers' Queue has it.")
 @click.option("--dead-max", default=10_000, show_default=True, metavar="N", help="As the workers' Queue has it.")
 @click.option("--dead-age", default=30 * 86_400.0, metavar="SECONDS",
@@ -28,6 +30,7 @@ def command(
     url: str | None,
     prefix: str | None,
     floor: float,
+    store: str | None,
     lease: float,
     dead_max: int,
     dead_age: float,
@@ -36,10 +39,11 @@ def command(
     """Make the due jobs of QUEUE ready and take back lost ones, until SIGTERM or Ctrl-C.
 
     A worker does this beside its work unless it has scheduler=None. More than one scheduler does no harm.
-    --lease must be that of the workers: with a shorter one, this process takes running jobs away from them.
+    With streams, --lease must be that of the workers: with a shorter one, this process takes running jobs away
+    from them. With lists it ticks every 2 s, and does not listen for the bell.
     """
     listen(level, who="scheduler")
-    with opened(queue, url, prefix, lease=lease, dead_max=dead_max, dead_age=dead_age) as q:
+    with opened(queue, url, prefix, store=store, lease=lease, dead_max=dead_max, dead_age=dead_age) as q:
         scheduler = Scheduler(q, floor=floor)
 
         def stop(_signal: int, _frame: FrameType | None) -> None:

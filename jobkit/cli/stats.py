@@ -32,7 +32,9 @@ def command(queue: str, url: str | None, prefix: str | None, as_json: bool) -> N
         missed(q, counts)
     totals = sorted(counts.totals, key=lambda name: (TOTALS.index(name) if name in TOTALS else len(TOTALS), name))
     if as_json:
-        answer = {"queue": queue, "prefix": q.keys.prefix} | {state: getattr(counts, state) for state in STATES}
+        answer = {"queue": queue, "prefix": q.keys.prefix, "store": q.store.kind} | {
+            state: getattr(counts, state) for state in STATES
+        }
         answer |= {"lost": counts.lost, "next_due_in": counts.wait, "oldest_dead_for": oldest}
         answer |= {"totals": {name: counts.totals[name] for name in totals}}
         click.echo(json.dumps(answer, indent=1))
@@ -40,7 +42,7 @@ def command(queue: str, url: str | None, prefix: str | None, as_json: bool) -> N
     remarks = {"scheduled": next_due(counts), "dead": "" if oldest is None else f"the oldest for {say(oldest)}"}
     rows = [(state, f"{getattr(counts, state):,}", remarks.get(state, "")) for state in STATES]
     if counts.lost:
-        rows.append(("lost", f"{counts.lost:,}", "a stream or a set is gone: Queue.repair() looks for them"))
+        rows.append(("lost", f"{counts.lost:,}", "a key of the queue is gone: Queue.repair() looks for them"))
     click.echo(table(("now", "jobs", ""), rows, right=("jobs",)))
     if totals:
         rows = [(name, f"{counts.totals[name]:,}", "") for name in totals]

@@ -16,6 +16,9 @@
 --                           its record may go
 
 local delayed, dead, totals, job, bell, id = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1]
+local elsewhere = other_store()
+if elsewhere then return elsewhere end
+
 local record = job .. id
 local f = read(record, 'task', 'state', 'entry', 'started', 'ended', 'attempt', 'max', 'cancel', 'run_at')
 local running, t = f.state == 'running', now()

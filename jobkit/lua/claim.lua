@@ -10,22 +10,26 @@
 -- ARGV[3] history         how many events of a job are kept
 -- ARGV[4] retention_ms    how long the record of a cancelled job is kept
 -- ARGV[5] dead_max, ARGV[6] dead_ms  how many dead letters are kept, and how long
--- ARGV[7..] ids           taken elsewhere, by a lesson's own `take`; none: the store's
+-- ARGV[7] lease_ms        how long the claim holds without a heartbeat, if the job does not say
+-- ARGV[8..] ids           taken elsewhere, by a lesson's own `take`; none: the store's
 -- returns {skipped, job, ...}   job: {id, token, attempt, task, args, max, created, run_at,
---                                    priority, entity, nonce}; skipped: what is cancelled, gone, or was
---                                    handed out too often
+--                                    priority, entity, nonce, lease}; skipped: what is cancelled, gone,
+--                                    or was handed out too often
 
 local tokens, totals, job = KEYS[1], KEYS[2], KEYS[3]
 local worker, limit = ARGV[1], tonumber(ARGV[2])
 local to = {dead = KEYS[4], totals = totals, job = job, history = ARGV[3], retention_ms = ARGV[4],
   dead_max = ARGV[5], dead_ms = ARGV[6]}
 
+local elsewhere = other_store()
+if elsewhere then return elsewhere end
+
 local taken = {} -- entry, id, entry, id, ...
-for i = 7, #ARGV do
+for i = 8, #ARGV do
   taken[#taken + 1] = ''
   taken[#taken + 1] = ARGV[i]
 end
-if #taken == 0 then taken = take(worker, limit) end
+if #taken == 0 then taken = take(worker, limit, ARGV[7]) end
 if #taken == 0 then return {0} end
 
 local t, skipped, out = now(), {}, {0}
@@ -35,7 +39,7 @@ for i = 1, #taken, 2 do
   local entry, id = taken[i], taken[i + 1]
   local record = job .. id
   local f = redis.call('HMGET', record, 'task', 'args', 'max', 'created', 'run_at', 'priority', 'entity',
-    'nonce', 'attempt', 'state', 'token')
+    'nonce', 'attempt', 'state', 'token', 'lease')
   local state, attempt = f[10], (f[9] or 0) + 1
   if state == 'running' and attempt > tonumber(f[3] or 5) then -- its group was lost, and reads it anew
     skipped[#skipped + 1] = entry
@@ -48,7 +52,7 @@ for i = 1, #taken, 2 do
     end
     redis.call('HSET', record, 'state', 'running', 'token', token, 'attempt', attempt, 'entry', entry,
       'started', t, 'worker', worker)
-    out[#out + 1] = {id, token, attempt, f[1], f[2], f[3] or 5, f[4], f[5], f[6], f[7], f[8]}
+    out[#out + 1] = {id, token, attempt, f[1], f[2], f[3] or 5, f[4], f[5], f[6], f[7], f[8], f[12]}
   else
     skipped[#skipped + 1] = entry
     if state == 'cancelled' then redis.call('PEXPIRE', record, to.retention_ms) end

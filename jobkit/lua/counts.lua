@@ -5,6 +5,9 @@
 -- KEYS[3] totals   hash  what only ever grows
 -- returns {scheduled, ready, running, dead, wait, field, total, ...}   wait: as promote's
 
+local elsewhere = other_store()
+if elsewhere then return elsewhere end
+
 local ready, running = sizes()
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 local out = redis.call('HGETALL', KEYS[3])

@@ -2,7 +2,7 @@
 --
 -- KEYS[1] job       prefix  of the job records
 -- ARGV[1] worker            who holds them
--- ARGV[2] lease_ms          how long from now, where the store has a lease per job
+-- ARGV[2] lease_ms          how long from now, if the job does not say, where the store keeps deadlines
 -- ARGV[3..] claims          two each: id, token
 -- returns per claim 'ok'; 'cancel': extended, but stop soon, then ack or fail;
 --                   'stale': not yours any more, nothing changed

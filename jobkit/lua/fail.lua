@@ -13,7 +13,7 @@
 -- ARGV[5] history           how many events of a job are kept
 -- ARGV[6] retention_ms      how long the record of a cancelled job is kept
 -- ARGV[7] dead_max, ARGV[8] dead_ms  how many dead letters are kept, and how long
--- (now, held, read, remember, schedule, bury, set_cancelled: shared.lua; drop: the store's)
+-- (now: opening.lua; held, read, remember, schedule, bury, set_cancelled: shared.lua; drop: the store's)
 -- returns 'retry', 'dead', 'cancelled' (a cancel was requested); 'stale': nothing changed
 
 local delayed, dead, totals, job, bell = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

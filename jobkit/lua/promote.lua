@@ -13,6 +13,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local due = redis.call('ZRANGE', KEYS[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
+if #due > 0 and other_store() then return other_store() end -- opening.lua
+
 for _, id in ipairs(due) do
   redis.call('ZREM', KEYS[1], id)
   push(id) -- the store's: XADD ready * id <id>, say

@@ -5,7 +5,7 @@
 -- KEYS[2] totals  hash     what only ever grows
 -- KEYS[3] job     prefix   of the job records
 -- KEYS[4] bell    channel  wakes the workers
--- ARGV[1] lease_ms         how long a job may be held without a heartbeat
+-- ARGV[1] lease_ms         how long a job may be held without a heartbeat, where the store keeps no deadlines
 -- ARGV[2] limit            how many at most
 -- ARGV[3] cursor           where to go on; '' at the start
 -- ARGV[4] history          how many events of a job are kept

@@ -1,13 +1,4 @@
--- What several verbs need; the loader puts it before every script.
-
-local moment
-local function now() -- Redis TIME, in ms: the only clock that decides; one instant for the whole script
-  if not moment then
-    local time = redis.call('TIME')
-    moment = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
-  return moment
-end
+-- What several verbs need; the loader puts it before every verb, after the store.
 
 -- Is this token the newest claim of a running job? If not, the answer: what the same verb was told
 -- before (its reply was lost, it asks again), or 'stale'.

@@ -63,11 +63,11 @@ local function expired(lease_ms, limit, cursor)
   if cursor == '' then letter, start = 'r', '0-0' end
   while true do
     local stream = STREAMS[letter]
-    local got = redis.call('EXISTS', stream) == 1 -- entries may be pending that somebody trimmed from it
+    local got = (letter == 'r' or redis.call('EXISTS', stream) == 1) -- often there is no second one
       and redis.pcall('XAUTOCLAIM', stream, GROUP, 'recover', lease_ms, start, 'COUNT', limit - #out / 2, 'JUSTID')
     if got and not got.err then
       for _, id in ipairs(got[2]) do
-        local entry = redis.call('XRANGE', stream, id, id)[1]
+        local entry = redis.call('XRANGE', stream, id, id)[1] -- none: somebody trimmed the stream
         out[#out + 1] = letter .. id
         out[#out + 1] = entry and entry[2][2] or ''
       end

@@ -18,7 +18,9 @@ class Streams:
     the late ones, XCLAIM JUSTID renews.
     """
 
-    name = "streams"
+    name = kind = "streams"
+    lease_per_job = False
+    every: float | None = None
 
     @property
     def source(self) -> Source:
@@ -26,7 +28,7 @@ class Streams:
         return load("streams", "jobkit.ready")
 
     def scan(self, redis: Any, keys: Keys) -> tuple[set[bytes], str]:
-        """Return the ids of all jobs in the store, and how far was read (for `adopt.lua`)."""
+        """Return the ids of all jobs in the streams, and how far was read (for `adopt.lua`)."""
         ids: set[bytes] = set()
         seen = []
         for stream in (keys.ready, keys.alone):

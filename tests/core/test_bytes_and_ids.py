@@ -1,9 +1,12 @@
 """Any bytes as payload, any text of up to 200 bytes as id, task, entity and worker, any prefix: through every verb."""
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.seeds import LEASE
+from support.stores import lose
 from support.world import check_books, check_keys
 
 from jobkit.keys import Keys
@@ -67,7 +70,7 @@ def whole_life(queue, id, payload, task="task", entity=None, worker="w"):
     queue.redis.clock.advance(LEASE + 1)
     assert queue.recover() == (1, 0)
     (claim,) = queue.claim(worker)
-    queue.redis.delete(queue.keys.ready, queue.keys.alone)
+    lose(queue)
     assert queue.repair() == [id]
     (claim,) = queue.claim(worker)
     assert queue.fail(claim, "bad", permanent=True) == "dead"
@@ -148,8 +151,7 @@ def test_ids_never_meet(make_queue, redis, ids):
     claims = queue.claim("w", 100)
     assert sorted(claim.id for claim in claims) == sorted(ids)
     assert all(claim.args == {"of": claim.id} for claim in claims)
-    redis.delete(queue.keys.ready)
-    redis.clock.advance(0.001)
+    lose(queue)
     assert sorted(queue.repair()) == sorted(ids)
 
 
@@ -183,6 +185,7 @@ def test_any_prefix_and_any_name_of_a_queue(redis, store, prefix, name, id):
 def test_one_hash_tag_for_all_keys_of_a_queue(queue, prefix, id):
     """Redis Cluster hashes what stands between the first brace and the next closing one."""
     keys = Keys(queue, prefix)
-    for key in [keys.delayed, keys.ready, keys.alone, keys.dead, keys.totals, keys.tokens, keys.bell, keys.job + id]:
+    names = [getattr(keys, field.name) for field in fields(keys) if not field.init and field.name != "job"]
+    for key in [*names, keys.job + id, keys.priority(9)]:
         first = key.index("{")
         assert key[first + 1 : key.index("}", first)] == queue

@@ -2,6 +2,7 @@
 
 import pytest
 from support.keyspace import server_ms
+from support.stores import pop_newest
 from support.table import Change, check, complete
 from support.world import levels, row, rows, totals
 
@@ -109,13 +110,8 @@ def test_ack_and_claim_looks_past_cancelled_jobs(queue):
 
 
 def test_a_take_of_ones_own(make_queue):
-    def newest(client, keys, limit):
-        entries = client.xrevrange(keys.ready, count=limit)
-        for entry, _ in entries:
-            client.xdel(keys.ready, entry)
-        return [fields[b"id"] for _, fields in entries]
-
-    queue = make_queue(take=newest)
+    plain = make_queue()
+    queue = make_queue(take=lambda client, _keys, limit: pop_newest(client, plain, limit))
     queue.submit_many([New("t", id=id) for id in "abc"])
     claims = queue.claim("w", 2)
     assert [(claim.id, claim.token, claim.attempt) for claim in claims] == [("c", 1, 1), ("b", 2, 1)]

@@ -1,6 +1,8 @@
 """Nothing grows with the jobs that are done, nor with the names of workers that came and went."""
 
 from support.keyspace import weight
+from support.stores import places
+from support.world import levels
 
 from jobkit.submission import New
 
@@ -63,13 +65,13 @@ def test_keys_and_bytes_after_50_and_after_450_jobs(make_queue, redis):
     assert abs(size_later - size) < 400, "400 more jobs, and not a byte for each"
 
 
-def test_the_streams_are_empty_when_all_is_done(queue):
+def test_the_store_is_empty_when_all_is_done(queue):
     for _ in range(3):
         queue.submit_many([New("t") for _ in range(100)])
         while claims := queue.claim("w", 30):
             queue.each("ack", claims)
-    assert queue.redis.xlen(queue.keys.ready) == 0
-    assert queue.redis.xpending(queue.keys.ready, "workers")["pending"] == 0
+    assert not places(queue)
+    assert levels(queue) == (0, 0, 0, 0)
 
 
 def test_a_job_that_is_retried_for_ever_does_not_grow(queue):

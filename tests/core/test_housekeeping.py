@@ -3,6 +3,7 @@
 import pytest
 from support.keyspace import dump
 from support.seeds import ROWS, seed
+from support.stores import lose, remove
 from support.table import check, complete
 from support.world import levels, row, rows, totals
 
@@ -22,46 +23,7 @@ def test_repair_touches_no_job_that_has_its_place(queue, state, expected):
     check(queue, state, lambda queue, _: queue.repair(), expected)
 
 
-def names(queue):
-    """The consumers that the store knows by name."""
-    found = set()
-    for stream in (queue.keys.ready, queue.keys.alone):
-        if queue.redis.exists(stream):
-            for group in queue.redis.xinfo_groups(stream):
-                found |= {consumer["name"] for consumer in queue.redis.xinfo_consumers(stream, group["name"])}
-    return found - {b"recover"}
-
-
-def test_workers_that_are_gone_are_forgotten_but_not_one_that_holds_a_job(queue, eventually):
-    for n in range(20):
-        queue.submit("t", id=f"j{n}")
-        (claim,) = queue.claim(f"pod-{n}")
-        if n != 7:
-            queue.ack(claim)
-    assert len(names(queue)) == 20
-    queue.tidy()  # they were here a moment ago
-    assert len(names(queue)) == 20
-    queue.redis.clock.advance(61)
-    eventually(lambda: queue.tidy(idle=0) or names(queue) == {b"pod-7"})
-    assert row(queue, "j7") == "running 1/5 #8 [running 1]"
-    queue.recover()
-    assert row(queue, "j7") == "ready 1/5 #8 [recovered 1]"
-
-
-def test_a_worker_that_was_forgotten_just_comes_back(queue, eventually):
-    queue.submit("t", id="a")
-    queue.ack(*queue.claim("w"))
-    eventually(lambda: queue.redis.clock.advance(1) or queue.tidy(idle=0) or not names(queue))
-    queue.submit("t", id="b")
-    assert [claim.id for claim in queue.claim("w")] == ["b"]
-
-
 # -- what has lost its place ----------------------------------------------------------------------
-
-
-def lose(queue, *streams):
-    queue.redis.delete(*streams or (queue.keys.ready, queue.keys.alone))
-    queue.redis.clock.advance(0.001)  # a stream made anew in the same ms would name its entries as before
 
 
 @pytest.mark.parametrize("state", [state for state in ROWS if "ready 0" in ROWS[state]])
@@ -160,11 +122,9 @@ def test_all_kinds_at_once_and_only_what_is_lost(queue):
 def test_more_records_than_a_page(queue):
     queue.submit_many([New("t", id=f"j{n:04}") for n in range(1100)])
     queue.claim("w", 550)
-    entries = [entry for entry, _ in queue.redis.xrange(queue.keys.ready)]
-    lost = entries[:550:50] + entries[550::50]
-    queue.redis.xack(queue.keys.ready, "workers", *lost)
-    queue.redis.xdel(queue.keys.ready, *lost)
-    assert len(queue.repair()) == len(lost) == 22
+    lost = [f"j{n:04}" for n in range(0, 1100, 50)]
+    remove(queue, lost)
+    assert sorted(queue.repair()) == lost
     assert levels(queue) == (0, 561, 539, 0)
     assert queue.repair() == []
 

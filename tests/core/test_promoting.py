@@ -2,6 +2,7 @@
 
 import pytest
 from support.keyspace import dump
+from support.stores import put
 from support.table import Change, check, complete
 from support.world import levels, row
 
@@ -87,9 +88,10 @@ def test_a_piece_of_ones_own(make_queue, redis):
         ids = client.zrange(keys.delayed, 0, limit - 1, desc=True)
         for id in ids:
             client.zrem(keys.delayed, id)
-            client.xadd(keys.ready, {"id": id})
+            put(client, plain, id)
         return ids
 
+    plain = make_queue()
     queue = make_queue(promote=newest_first)
     queue.submit_many([New("t", id=f"j{n}", delay=100 * (n + 1)) for n in range(3)])
     assert queue.promote(2).moved == 2

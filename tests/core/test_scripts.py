@@ -6,18 +6,14 @@ from importlib import resources
 import pytest
 
 from jobkit.keys import Keys
-from jobkit.ready import Streams
 from jobkit.scripts import Scripts, load
 
-PARTS = {"shared"}
+PARTS = {"opening", "shared"}
 ALONE = {"once"}  # not a verb of the queue: it is called with keys of its caller's
 VERBS = sorted(
     path.name.removesuffix(".lua")
     for path in resources.files("jobkit.lua").iterdir()
     if path.name.endswith(".lua") and path.name.removesuffix(".lua") not in PARTS | ALONE
-)
-STORES = sorted(
-    path.name.removesuffix(".lua") for path in resources.files("jobkit.ready").iterdir() if path.name.endswith(".lua")
 )
 PROMISES = {
     "submit",
@@ -64,15 +60,14 @@ def test_each_key_and_argument_is_used(name):
             assert taken_apart, f"{name}.lua: nobody reads {table}[{position}] {parameter}"
 
 
-@pytest.mark.parametrize("name", STORES)
-def test_a_store_names_its_keys_and_has_all_the_functions(name):
-    source = load(name, "jobkit.ready")
+def test_a_store_names_its_keys_and_has_all_the_functions(store):
+    source = store.source
     assert all(hasattr(Keys("q"), key) for key in source.keys)
     functions = set(re.findall(r"^local function (\w+)", source.text, re.MULTILINE))
     assert {"push", "take", "drop", "renew", "expired", "sizes", "holds", "arrived", "reap"} <= functions
 
 
-@pytest.mark.parametrize("name", [*VERBS, *PARTS, *ALONE])
+@pytest.mark.parametrize("name", [*VERBS, *sorted(PARTS), *ALONE])
 def test_payloads_pass_as_bytes_and_time_comes_from_the_server(name):
     text = load(name).text
     assert "cjson" not in text
@@ -82,8 +77,9 @@ def test_payloads_pass_as_bytes_and_time_comes_from_the_server(name):
 
 
 @pytest.fixture
-def scripts(fake):
-    return Scripts(Keys("q"), Streams().source, {"retention_ms": 1000, "history": 10, "dead_max": 1, "dead_ms": 1000})
+def scripts(store):
+    constants = {"retention_ms": 1000, "history": 10, "dead_max": 1, "dead_ms": 1000, "lease_ms": 1000}
+    return Scripts(Keys("q"), store.source, store.kind, constants)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +111,7 @@ def test_constants_are_filled_in_and_may_be_overruled(fake, scripts):
 def test_several_as_one_step(redis, scripts):
     answers = scripts.together(
         redis,
-        ("submit", ("a", "+0", "t", b"", 5, 0, ""), {"nonce": ""}),
+        ("submit", ("a", "+0", "t", b"", 5, 0, "", ""), {"nonce": ""}),
         ("claim", (), {"worker": "w", "limit": 1}),
         ("ack", ("a", 1, "b", 2), {}),
         ("counts", (), {}),

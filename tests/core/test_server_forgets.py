@@ -3,6 +3,7 @@
 import pytest
 import redis as redis_py
 from support.seeds import seed
+from support.stores import forget
 from support.wire import Wire
 from support.world import levels, row, rows
 
@@ -50,18 +51,7 @@ def test_a_claim_that_the_server_does_not_know_is_sent_whole_once(make_queue, re
     assert levels(queue) == (0, 2, 1, 0)
 
 
-def forget(queue, what):
-    if what == "streams":
-        queue.redis.delete(queue.keys.ready, queue.keys.alone)
-        queue.redis.clock.advance(0.001)
-    else:
-        for stream in (queue.keys.ready, queue.keys.alone):
-            if queue.redis.exists(stream):
-                for group in queue.redis.xinfo_groups(stream):
-                    queue.redis.xgroup_destroy(stream, group["name"])
-
-
-@pytest.mark.parametrize("what", ["streams", "groups"])
+@pytest.mark.parametrize("what", ["all", "holders"])
 @pytest.mark.parametrize("verb", ["submit", "claim", "ack", "fail", "extend", "release", "cancel", "recover", "counts"])
 def test_no_verb_breaks(queue, what, verb):
     queue.submit("t", id="other")
@@ -97,52 +87,18 @@ def finish(queue):
     assert {said.split()[0] for said in rows(queue).values()} <= {"done", "cancelled"}
 
 
-def test_a_group_that_is_gone_is_made_anew_at_the_start(queue):
-    queue.submit_many([New("t", id=id) for id in "abc"])
-    queue.ack(*queue.claim("w"))
-    forget(queue, "groups")
-    assert levels(queue) == (0, 2, 0, 0)
-    assert [claim.id for claim in queue.claim("w", 5)] == ["b", "c"]
-
-
-def test_a_running_job_whose_group_is_gone_is_handed_out_anew_and_fenced(queue):
-    queue.submit("t", id="j")
-    (old,) = queue.claim("w1")
-    forget(queue, "groups")
-    (new,) = queue.claim("w2")
-    assert (new.id, new.attempt) == ("j", 2)
-    assert new.token > old.token
-    with pytest.raises(StaleClaim):
-        queue.ack(old)
-    queue.ack(new)
-    assert levels(queue) == (0, 0, 0, 0)
-
-
-def test_a_running_job_whose_group_is_gone_is_not_handed_out_twice_after_a_repair(queue):
-    queue.submit("t", id="j")
-    queue.claim("w1")
-    forget(queue, "groups")
-    queue.repair()
-    claims = queue.claim("w2", 5) + queue.claim("w3", 5) + queue.claim("w4", 5)
-    assert [claim.attempt for claim in claims] == [2]
-    queue.ack(claims[0])
-    assert queue.claim("w5", 5) == []
-    assert levels(queue) == (0, 0, 0, 0)
-
-
-@pytest.mark.parametrize("repair", [True, False])
-def test_no_attempt_beyond_the_limit_when_a_group_is_gone(queue, repair):
-    queue.submit("t", id="j", max_attempts=2)
-    queue.claim("w1")
+@pytest.mark.parametrize("limit", [1, 2])
+def test_no_attempt_beyond_the_limit_when_nobody_knows_who_holds_what(queue, limit):
+    """And no two hold the job: whoever held it is fenced as soon as it is handed out anew."""
+    queue.submit("t", id="j", max_attempts=limit)
+    held = queue.claim("w1")
     for n in range(4):
-        forget(queue, "groups")
-        if repair:
-            queue.repair()
-        for claim in queue.claim(f"w{n}", 5):
-            assert claim.attempt <= 2
-    queue.redis.clock.advance(31)
-    queue.recover()
-    assert row(queue).startswith("dead 2/2")
+        forget(queue, "holders")
+        queue.repair()
+        held += queue.claim(f"w{n}", 5)
+    assert [claim.attempt for claim in held] == [*range(1, limit + 1)]
+    assert row(queue).startswith(f"dead {limit}/{limit}")
+    assert queue.each("ack", held) == ["stale"] * limit
 
 
 def test_tokens_grow_though_their_counter_is_gone(queue):

@@ -7,10 +7,10 @@ was begun as if nobody had died: every job in the same state, with its effect ap
 import pytest
 from support.operations import OPERATIONS, check_copies, finish, make, quietly, small_steps
 from support.steps import Death, Steps
+from support.stores import put
 from support.world import levels
 
 from jobkit.queue import CHUNK, Queue
-from jobkit.ready import Streams
 from jobkit.submission import New
 
 
@@ -69,24 +69,24 @@ def test_a_death_between_the_scripts_of_a_submit_of_full_size(redis, store, at):
     assert sum(levels(queue)) == 1 + len(jobs)
 
 
-def test_a_promote_of_several_commands_would_be_caught(redis):
+def test_a_promote_of_several_commands_would_be_caught(redis, store):
     """The check can fail: this is how a job is lost between two commands."""
 
     def pop_then_push(client, keys, limit):
         ids = client.zrange(keys.delayed, 0, limit - 1)
         client.zrem(keys.delayed, *ids)
-        client.xadd(keys.ready, {"id": ids[0]})
+        put(client, make(client, store), ids[0])
         return ids
 
     def die(at):
         redis.flushall()
-        queue = make(redis, Streams())
+        queue = make(redis, store)
         queue.submit("ok", id="j0")
         queue.release(*queue.claim("w"))
         queue.submit("ok", id="j1", delay=5)
         redis.clock.advance(5)
         with pytest.raises(Death):
-            Queue(Steps.death(at).client(redis), "q", promote=pop_then_push).promote()
+            Queue(Steps.death(at).client(redis), "q", ready=store, promote=pop_then_push).promote()
         check_copies(queue)
 
     die(1)

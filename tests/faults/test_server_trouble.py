@@ -5,6 +5,7 @@ import threading
 
 import pytest
 import redis as redis_py
+from support import stores
 from support.operations import check_copies
 
 from jobkit.backoff import Table
@@ -92,16 +93,12 @@ def test_all_clients_cut_off_and_all_scripts_forgotten(queue, eventually):
     disturb(queue, eventually, cut_off, times=10)
 
 
-@pytest.mark.parametrize("what", ["streams", "groups"])
-def test_its_streams_or_their_groups_deleted(queue, eventually, what):
+@pytest.mark.parametrize("what", ["all", "holders"])
+def test_its_ready_store_or_its_holders_deleted(queue, eventually, what):
     """A repair finds what fell out; whoever ran it at that moment is too late."""
 
     def forget():
-        for stream in (queue.keys.ready, queue.keys.alone):
-            if what == "streams":
-                queue.redis.delete(stream)
-            elif queue.redis.exists(stream):
-                queue.redis.xgroup_destroy(stream, "workers")
+        stores.forget(queue, what)
         queue.repair()
 
     disturb(queue, eventually, forget, times=8)

@@ -9,11 +9,11 @@ import contextlib
 import pytest
 from support.operations import FEW, LEASE, OPERATIONS, check_copies, finish, make, quietly, small_steps, staff
 from support.steps import Steps
+from support.stores import put
 from support.world import totals
 
 from jobkit.errors import JobkitError
 from jobkit.queue import Queue
-from jobkit.ready import Streams
 from jobkit.scheduler import Scheduler
 from jobkit.submission import New
 
@@ -99,21 +99,21 @@ def test_another_clients_turn_before_every_command(redis, store, name, action):
         at += 1
 
 
-def test_a_promote_of_several_commands_would_be_caught(redis):
+def test_a_promote_of_several_commands_would_be_caught(redis, store):
     """The check can fail: this is how a job is handed out twice."""
 
     def read_then_remove(client, keys, limit):
         ids = client.zrange(keys.delayed, 0, limit - 1)
         client.zrem(keys.delayed, *ids)
-        client.xadd(keys.ready, {"id": ids[0]})
+        put(client, make(client, store), ids[0])
         return ids
 
     def turn(at):
         redis.flushall()
-        queue = make(redis, Streams())
+        queue = make(redis, store)
         queue.submit("ok", id="j1", delay=5)
         redis.clock.advance(5)
-        Queue(Steps.turn(at, queue.promote).client(redis), "q", promote=read_then_remove).promote()
+        Queue(Steps.turn(at, queue.promote).client(redis), "q", ready=store, promote=read_then_remove).promote()
         check_copies(queue)
 
     turn(4)

@@ -5,10 +5,10 @@ from functools import cache
 from typing import NamedTuple
 
 from redis.exceptions import NoScriptError
+from support.stores import STORES
 
 from jobkit.explore.calls import Call
 from jobkit.keys import Keys
-from jobkit.ready import Streams
 from jobkit.scripts import Scripts, load
 
 VERBS = ("submit", "promote", "claim", "ack", "fail", "extend", "release", "cancel", "recover", "requeue", "purge")
@@ -43,21 +43,22 @@ def acts_of(event):
 @cache
 def names():
     """sha1 of each script that a queue calls -> its verbs. It depends on the sources: clear it if they change."""
-    scripts, ear = Scripts(Keys("q"), Streams().source, {}), _Ear()
-    for verb in VERBS:
-        scripts.call(ear, verb, **dict.fromkeys(load(verb).args, 0))
+    verbs, ear = [("once",)], _Ear([load("once").text])
     ack, claim = (dict.fromkeys(load(verb).args, 0) for verb in ("ack", "claim"))
-    scripts.together(ear, ("ack", (), ack), ("claim", (), claim))
-    keys = [(verb,) for verb in VERBS] + [("ack", "claim"), ("once",)]
-    texts = [*ear.heard, load("once").text]
-    return {hashlib.sha1(text.encode()).hexdigest(): verbs for text, verbs in zip(texts, keys, strict=True)}
+    for store in (make() for make in STORES):
+        scripts = Scripts(Keys("q"), store.source, store.kind, {})
+        for verb in VERBS:
+            scripts.call(ear, verb, **dict.fromkeys(load(verb).args, 0))
+        scripts.together(ear, ("ack", (), ack), ("claim", (), claim))
+        verbs += [(verb,) for verb in VERBS] + [("ack", "claim")]
+    return {hashlib.sha1(text.encode()).hexdigest(): names for text, names in zip(ear.heard, verbs, strict=True)}
 
 
 class _Ear:
     """A client that runs nothing, and hears each script in full."""
 
-    def __init__(self):
-        self.heard = []
+    def __init__(self, heard):
+        self.heard = heard
 
     def execute_command(self, command, *words):
         if command == "EVALSHA":
@@ -91,7 +92,7 @@ def _acts(verb, keys, words, reply):
     if verb == "once":
         return [Act(verb, keys[0].rpartition(b":")[2].decode(), int(named["token"]), reply.decode())]
     if verb in {"submit", "requeue"}:
-        ids = rest[:: 7 if verb == "submit" else 2]
+        ids = rest[:: 8 if verb == "submit" else 2]
         return [Act(verb, id.decode(), 0, answer.decode()) for id, answer in zip(ids, reply, strict=True)]
     if verb in {"cancel", "adopt"}:
         return [Act(verb, named["id"].decode(), 0, reply.decode())]

@@ -2,14 +2,11 @@
 
 import pytest
 from support.seeds import LEASE, RETENTION
+from support.stores import STORES
 from support.world import check_books, check_keys
 
 from jobkit.connect.fake import FakeRedis
 from jobkit.queue import Queue
-from jobkit.ready import Streams
-
-STORES = [Streams]
-"""Every behaviour is tested with each of them."""
 
 
 @pytest.fixture(params=STORES, ids=lambda store: store.name)
@@ -30,7 +27,7 @@ def maker(redis, store):
     if made:
         check_keys(redis)
         for queue in made:
-            check_books(Queue(redis, queue.name, ready=store))
+            check_books(Queue(redis, queue.name, ready=queue.store))
 
 
 @pytest.fixture

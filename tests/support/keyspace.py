@@ -15,8 +15,12 @@ def _content(redis, key):
         return redis.get(key)
     if kind == b"hash":
         return dict(sorted(redis.hgetall(key).items()))
+    if kind == b"zset" and key.endswith(b":leases"):
+        return redis.zrange(key, 0, -1)
     if kind == b"zset":
         return redis.zrange(key, 0, -1, withscores=True)
+    if kind == b"list":
+        return redis.lrange(key, 0, -1)
     if kind == b"stream":
         return redis.xrange(key), [_group(redis, key, group) for group in redis.xinfo_groups(key)]
     raise AssertionError(f"{key} is a {kind}: the kit makes no such key")

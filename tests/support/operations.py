@@ -3,6 +3,7 @@
 from collections import Counter
 from random import Random
 
+from support import stores
 from support.world import check_books, ids, totals
 
 from jobkit.backoff import Table
@@ -96,8 +97,7 @@ def dead(queue):
 def placeless(queue):
     queue.submit_many([New("ok", id=id) for id in FEW])
     queue.claim("w0", 2)
-    queue.redis.delete(queue.keys.ready)
-    queue.redis.clock.advance(0.001)
+    stores.lose(queue)
 
 
 def running(queue):
@@ -163,8 +163,7 @@ def check_copies(queue):
     """Assert that every live job has exactly one place, and the others none: no more than the books say."""
     redis, keys = queue.redis, queue.keys
     places = Counter(redis.zrange(keys.delayed, 0, -1)) + Counter(redis.zrange(keys.dead, 0, -1))
-    for stream in (keys.ready, keys.alone):
-        places += Counter(fields[b"id"] for _, fields in redis.xrange(stream))
+    places += stores.places(queue)
     states = {id.encode(): redis.hget(keys.job + id, "state") for id in ids(queue)}
     live = {id for id, state in states.items() if state in {None, b"running", b"dead"}}
     assert {id: places[id] for id in live} == dict.fromkeys(live, 1)

@@ -3,13 +3,14 @@
 from collections import Counter
 
 from jobkit.errors import UnknownJob
-from jobkit.keys import Keys
+from jobkit.keys import PRIORITIES, Keys
 
+WAITING = {b"streams": b"stream", b"lists": b"list", b"leases": b"list"}
 TYPES = {
     "delayed": b"zset",
-    "ready": b"stream",
-    "alone": b"stream",
+    "leases": b"zset",
     "dead": b"zset",
+    "store": b"string",
     "totals": b"hash",
     "tokens": b"string",
     "job": b"hash",
@@ -90,10 +91,19 @@ def check_keys(redis):
         if key.startswith(keys.job.encode()):
             _check_record(redis, keys, key)
             continue
-        parts = [part for part in TYPES if getattr(keys, part) == key.decode()]
-        assert parts, f"{key} is none of the kit's keys"
-        assert redis.type(key) == TYPES[parts[0]], key
+        assert redis.type(key) == _type(redis, keys, key.decode()), key
         assert redis.pttl(key) == -1, f"{key} would vanish"
+
+
+def _type(redis, keys, key):
+    """Say of which type a key is that is no record."""
+    kind = (redis.get(keys.store) or b"").split()[0]
+    lists = map(keys.priority, PRIORITIES) if kind == b"lists" else [keys.ready]
+    if key in {*lists, keys.alone}:
+        return WAITING[kind]
+    parts = [part for part in TYPES if getattr(keys, part) == key and (part != "leases" or kind != b"streams")]
+    assert parts, f"{key} is none of the kit's keys"
+    return TYPES[parts[0]]
 
 
 def _check_record(redis, keys, key):

@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from support import stores
 from support.seeds import seed
 
 from jobkit.bell import Bell
@@ -27,7 +28,7 @@ RINGS = {
     "release": ("running", lambda queue, claim: queue.release(claim)),
     "recover": ("late", lambda queue, _: queue.recover()),
     "requeue": ("dead", lambda queue, _: queue.requeue()),
-    "repair": ("ready", lambda queue, _: (queue.redis.delete(queue.keys.ready), queue.repair())),
+    "repair": ("ready", lambda queue, _: (stores.lose(queue), queue.repair())),
 }
 
 SILENT = {
@@ -93,8 +94,9 @@ def test_a_requeue_rings_if_it_is_the_next(queue):
 
 
 def test_a_piece_of_ones_own_that_promotes_rings(make_queue):
+    plain = make_queue()
     queue = make_queue(
-        promote=lambda redis, keys, limit: [redis.zrem(keys.delayed, "j"), redis.xadd(keys.ready, {"id": "j"})][1:]
+        promote=lambda redis, keys, limit: (redis.zrem(keys.delayed, "j"), stores.put(redis, plain, "j"), ["j"])[2]
     )
     queue.submit("t", id="j", delay=5)
     assert rings(queue, queue.promote) == 1

@@ -3,11 +3,14 @@
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from support.keyspace import server_ms
+from support.stores import lose
 from support.world import levels, rows
 
 from jobkit.backoff import Table
 from jobkit.clock import Clock
 from jobkit.errors import ConfigError
+from jobkit.queue import Queue
+from jobkit.ready import Streams
 from jobkit.submission import New
 from jobkit.worker import Worker
 
@@ -94,7 +97,8 @@ def test_a_redis_that_is_gone_while_settling_costs_a_lease_not_the_job(queue, mo
     assert (outcome.became, outcome.attempt) == ("done", 2)
 
 
-def test_it_ends_though_somebody_trimmed_the_stream(queue):
+def test_it_ends_though_somebody_trimmed_the_stream(redis):
+    queue = Queue(redis, "q", ready=Streams())
     worker = Worker(queue)
     worker.task(name="t")(lambda job: None)
     queue.submit("t")
@@ -106,12 +110,12 @@ def test_it_ends_though_somebody_trimmed_the_stream(queue):
 
 
 def test_it_says_what_it_cannot_find(queue):
-    """A stream was deleted by hand: nothing is due, and that is not all there is to say."""
+    """The ready store was deleted by hand: nothing is due, and that is not all there is to say."""
     worker = Worker(queue)
     worker.task(name="t")(lambda job: None)
     queue.submit_many([New("t")] * 3)
     queue.ack(*queue.claim("w"))
-    queue.redis.delete(queue.keys.ready)
+    lose(queue)
     outcomes = worker.drain()
     assert (outcomes, outcomes.lost, queue.counts().lost) == ([], 2, 2)
     hint = "2 jobs without a place in Redis: queue.repair() looks for such"

@@ -4,6 +4,7 @@ import contextlib
 
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
+from support import stores
 from support.world import levels, row
 
 from jobkit.backoff import Table
@@ -106,7 +107,7 @@ def test_a_cancel_while_the_job_waits_in_its_batch_stops_it_before_it_runs(virtu
 
 def lose(queue):
     """Somebody takes the running job away: its worker was paused for longer than a lease."""
-    queue.redis.xclaim(queue.keys.ready, "workers", "x", 0, [queue.redis.xrange(queue.keys.ready)[0][0]], idle=31_000)
+    stores.end_the_leases(queue)
     assert queue.recover() == (1, 0)
 
 

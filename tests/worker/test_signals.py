@@ -16,7 +16,7 @@ import threading
 import jobkit as jk
 
 redis = jk.connect(prefix="")
-queue = jk.Queue(redis, "q", lease=30)
+queue = jk.Queue(redis, "q", ready=jk.{store}(), lease=30)
 worker = jk.Worker(queue, batch={batch}, grace={grace})
 
 @worker.task
@@ -30,12 +30,12 @@ print("ended", flush=True)
 
 
 @pytest.fixture
-def start(ticking):
+def start(ticking, store):
     """Start a worker process on the test's server; what is left of it is killed at the end."""
     started = []
 
     def start(**settings):
-        program = PROGRAM.format(**{"batch": 1, "grace": 10, "threads": 1} | settings)
+        program = PROGRAM.format(**{"store": type(store).__name__, "batch": 1, "grace": 10, "threads": 1} | settings)
         process = subprocess.Popen(
             [sys.executable, "-c", program],
             stdout=subprocess.PIPE,

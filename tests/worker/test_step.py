@@ -261,8 +261,8 @@ def test_how_a_step_reads(queue):
 
 
 @pytest.mark.live_only("the fake does not count commands")
-@pytest.mark.parametrize(("before", "commands"), [("done", 9), ("recovered", 10), ("scheduled", 12)])
-def test_what_a_step_costs_that_finds_nothing(queue, worker, before, commands):
+@pytest.mark.parametrize("before", ["done", "recovered", "scheduled"])
+def test_what_a_step_costs_that_finds_nothing(queue, worker, before):
     """An idle worker takes a step every two seconds. Commands inside the scripts count, too."""
     worker.task(name="task")(lambda job, n: None)
     seed(queue, before)
@@ -275,4 +275,6 @@ def test_what_a_step_costs_that_finds_nothing(queue, worker, before, commands):
 
     begin = sent()
     assert not worker.step()
-    assert sent() - begin - 1 == commands  # one of them is INFO
+    costs = {"streams": (9, 10, 12), "lists": (8, 8, 11), "leases": (9, 9, 12)}
+    expected = dict(zip(("done", "recovered", "scheduled"), costs[queue.store.name], strict=True))
+    assert sent() - begin - 1 == expected[before]  # one of them is INFO

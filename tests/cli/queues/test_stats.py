@@ -59,6 +59,7 @@ def test_json_is_one_object(busy, queue, url, call):
     assert told == {
         "queue": "mail",
         "prefix": "",
+        "store": "streams",
         "scheduled": 2,
         "ready": 1,
         "running": 1,
@@ -70,7 +71,7 @@ def test_json_is_one_object(busy, queue, url, call):
 
 def test_what_is_lost_is_said(busy, queue, redis, url, call):
     redis.delete(queue.keys.ready)
-    assert "lost          2  a stream or a set is gone: Queue.repair() looks for them" in call("stats", "mail")[1]
+    assert "lost          2  a key of the queue is gone: Queue.repair() looks for them" in call("stats", "mail")[1]
     assert json.loads(call("stats", "mail", "--json")[1])["lost"] == 2
 
 
