@@ -376,7 +376,7 @@ rows = [(key.decode().removeprefix(redis.prefix), redis.type(key)) for key in ke
 plot.table([("key", "type"), *rows], caption="What one delayed job leaves in Redis.")
 
 # %% [markdown]
-# A list, a card, and a third key, for in a moment. Here is the kit's card beside the one that you wrote by hand:
+# A list, a card, and two small keys, for in a moment. Here is the kit's card beside the one that you wrote by hand:
 
 
 # %%
@@ -395,14 +395,15 @@ plot.table(
 )
 
 # %% [markdown]
-# `task` names the function that will run, `args` are its arguments, as JSON. `created` and `run_at` are for people, who want to know how it came about. What decides is the score. It is the same number. And the third key?
+# `task` names the function that will run, `args` are its arguments, as JSON. `created` and `run_at` are for people, who want to know how it came about. What decides is the score. It is the same number. And the two small keys?
 
 # %%
 same = redis.zscore(queue.keys.delayed, job.id) == int(kits["run_at"])
-same, int(kits["run_at"]) - int(kits["created"]), card(queue.keys.totals)
+waits = int(kits["run_at"]) - int(kits["created"])
+same, waits, card(queue.keys.totals), redis.get(queue.keys.store)
 
 # %% [markdown]
-# It counts: one job submitted so far. And there are exactly 5,000 ms between the two moments, since [one script](../jobkit/lua/submit.lua) writes both, and asks Redis for the time once. That mends the first break and the second, together.
+# One counts what happened: one job submitted so far. One notes where jobs go when they are due: more below. And there are exactly 5,000 ms between the two moments, since [one script](../jobkit/lua/submit.lua) writes both, and asks Redis for the time once. That mends the first break and the second, together.
 #
 # Now the braces. A Redis Cluster deals keys out to 16,384 *slots*, by the key's name; if it has braces, only by what is inside:
 
@@ -461,7 +462,7 @@ plot.table([head, *rows], caption="Two jobs that are done. -1 means for ever.")
 # %% [markdown] points=["A2"]
 # ## The other half: promote
 #
-# To take a job, a porter of the kit never touches the sorted set. One short script moves what is due from there into the *ready queue*, and porters take from that. It is a *stream*: a line of entries, and Redis notes who took which and has not ticked it off yet (02 builds one, 05 shows what the notes are for). Here is the script, below the one function that it borrows:
+# To take a job, a porter of the kit never touches the sorted set. One short script moves what is due from there into the *ready queue*, and porters take from that. It is a *stream*: a line of entries, and Redis notes who took which and has not ticked it off yet (02 builds one, 05 shows what the notes are for). Here is the script, below the function of the ready queue that it calls:
 
 # %%
 from jobkit.scripts import load
@@ -474,7 +475,7 @@ print(load("promote").text)
 # %% [markdown]
 # Look for the four breaks. `TIME` is asked inside the server: one clock. Reading, removing and handing over are one script, and nobody gets in between. `LIMIT` bounds it. And about the order within one millisecond it says nothing.
 #
-# (EXISTS: most looks find an empty list, and should cost next to nothing. `STREAMS` are keys of the same hash tag, which the kit puts behind the KEYS above.)
+# (EXISTS: most looks find an empty list, and should cost next to nothing. `other_store` looks whether the ready queue is of the kind that was noted. `STREAMS` are keys of the same hash tag, which the kit puts behind the KEYS above.)
 #
 # Who calls it? By default each worker runs a small *scheduler* beside its work, and that does. Two may: what one has moved, the other does not find.
 #
