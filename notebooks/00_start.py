@@ -262,7 +262,7 @@ print(redis.server)
 # | 00 | Start here | you are here |
 # | 01 | [A sorted set is a delayed queue](01_sorted_set.ipynb) | here, 30 minutes |
 # | 02 | [Two workers, one job: the atomic claim](02_atomic_claim.ipynb) | here, 30 minutes |
-# | 03 | Whose clock? | to come |
+# | 03 | [Whose clock?](03_whose_clock.ipynb) | here, 25 minutes |
 # | 04 | Scheduler and workers apart | to come |
 # | 05 | [The worker dies](05_worker_dies.ipynb) | here, 25 minutes |
 # | 06 | Long jobs and zombies | to come |

@@ -20,9 +20,13 @@ from jobkit import plot
 from jobkit.explore import explore
 
 redis = jk.connect()
-for name in ("desk", "calls", "proof"):  # a second run begins anew
+
+
+def afresh(name):
+    """Delete all keys of a queue: a second run begins anew."""
     for key in redis.scan_iter(redis.prefix + "{" + name + "}*"):
         redis.delete(key)
+
 
 # %% [markdown]
 # **Predict.** Document C's worker reads the job's state once more, just before it runs it: if that is CANCELLED, it skips. Is Eve, once she was told "it is cancelled", safe from the telephone?
@@ -341,6 +345,7 @@ def cancel(queue, id):
 # All six, and one that was never submitted:
 
 # %%
+afresh("calls")
 calls = jk.Queue(redis, "calls", rng=random.Random(11))
 states = ("scheduled", "waiting for a retry", "running", "done", "dead", "ready")
 rows = [("it is", "cancel answers", "and then it is")]
@@ -357,6 +362,9 @@ plot.table(rows, caption="Cancelling a job, in each state.")
 # One thing is delicate. The job that was ready is cancelled, and its entry still lies in the stream. To look for it there would mean to read the whole stream; so it stays, and a claim will skip it:
 
 # %%
+afresh("calls")
+brought(calls, "ready")
+calls.cancel("ready")
 rows = [("", "ready, as counted", "its state", "what a claim gets")]
 rows.append(("after the cancel", calls.counts().ready, calls.get("ready").state, "?"))
 got = calls.claim("Bob")
