@@ -12,18 +12,22 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support import page
-from support.faults import FAULTS
 from support.pairs import row, total
 from support.parts import OPERATIONS
+from support.store_faults import ALL_FAULTS
+
+from jobkit.ready import Leases, Lists
 
 
 def main():
-    """Make both tables."""
+    """Make the tables."""
     with Pool() as pool:
         rows = list(_told("pairs", pool.imap(row, OPERATIONS)))
         print(total(rows))
-        faults = list(_told("faults", pool.imap(_line, FAULTS)))
+        stores = list(_told("stores", (_other(pool, store) for store in (Lists(), Leases()))))
+        faults = list(_told("faults", pool.imap(_line, ALL_FAULTS)))
     page.write("pairs", [*map(str, rows), str(total(rows))])
+    page.write("stores", stores)
     page.write("faults", faults)
 
 
@@ -35,9 +39,14 @@ def _told(name, lines):
         yield line
 
 
+def _other(pool, store):
+    """Explore all meetings with another store, with one thing forced at most: a crash, a lost reply, a switch."""
+    return str(total(pool.starmap(row, [(name, store, 1) for name in OPERATIONS]), store.name))
+
+
 def _line(name):
     with pytest.MonkeyPatch.context() as patch:
-        return page.line(name, FAULTS[name], page.shown(FAULTS[name], patch))
+        return page.line(name, ALL_FAULTS[name], page.shown(ALL_FAULTS[name], patch))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,11 @@ from support import page
 from support.pairs import PAIRS, meetings, met, row
 from support.parts import LONG, OPERATIONS
 
+from jobkit.ready import Leases, Lists, Streams
+
 SHORT = [pair for pair in PAIRS if not LONG & set(pair)]
+PART = [(Lists(), *pair) for pair in SHORT[::3]] + [(Leases(), *pair) for pair in SHORT[1::3]]
+"""Of the other stores a third of the pairs each; the slow tests run all."""
 NAMES = [" and ".join(pair) for pair in SHORT]
 
 THREE = [
@@ -34,6 +38,11 @@ def test_two_meet(first, second):
     holds(met(first, second, meetings(first, second)[0], clock_jump=0))
 
 
+@pytest.mark.parametrize(("store", "first", "second"), PART, ids=lambda value: getattr(value, "name", value))
+def test_two_meet_on_another_store(store, first, second):
+    holds(met(first, second, meetings(first, second)[0], store=store, clock_jump=0))
+
+
 @pytest.mark.parametrize("operation", sorted(LONG))
 def test_one_of_many_commands_meets_a_cancel(operation):
     holds(met(operation, "cancel", meetings("cancel", operation)[0], clock_jump=0))
@@ -47,9 +56,19 @@ def test_three_meet(where):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("store", [Streams(), Lists(), Leases()], ids=lambda store: store.name)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_wherever_they_meet(operation):
-    assert not row(operation).broken
+def test_wherever_they_meet(operation, store):
+    assert not row(operation, store).broken
+
+
+def test_the_page_has_the_other_stores():
+    lines = [line.split("|")[1:-1] for line in page.table("stores").values()]
+    meet = sum(len(meetings(*pair)) for pair in PAIRS)
+    assert [[cell.strip() for cell in line[:3]] for line in lines] == [
+        [name, str(len(PAIRS)), str(meet)] for name in ("lists", "leases")
+    ]
+    assert all(line[-1].strip() == "no failing schedule" for line in lines)
 
 
 def test_the_page_adds_up():

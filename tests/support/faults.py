@@ -16,6 +16,7 @@ class Fault(NamedTuple):
     second: str
     setup: str
     promise: str
+    store: str = "streams"
 
 
 STALE = "no stale token has an effect"
@@ -237,4 +238,4 @@ FAULTS = {
     "promote strikes off, then pushes": Fault("", "", "", "promote in pieces", "promote in pieces", "due", LOST),
     "recover looks, then acts": Fault("", "", "", "ack", "recover in pieces", "late", BOOKS),
 }
-"""The last two change no file: they stand for scripts that are none."""
+"""The last two change no file: they stand for scripts that are none. Those of the other stores: `store_faults`."""

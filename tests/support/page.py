@@ -6,11 +6,13 @@ from support.mutants import forget_lua, seed_lua
 from support.pairs import met
 
 from jobkit.explore.verdict import effort
+from jobkit.ready import store_of
 
 FILE = Path(__file__).parents[2] / "docs" / "explorer.md"
 AGAIN = "make it anew: .venv/bin/python tests/explore/self_check.py"
 HEADS = {
     "pairs": "| operation | pairs | meetings | schedules | bound | verdict |\n|---|---|---|---|---|---|",
+    "stores": "| store | pairs | meetings | schedules | bound | verdict |\n|---|---|---|---|---|---|",
     "faults": "| fault | who meet, and where the job is | promise that breaks | it takes |\n|---|---|---|---|",
 }
 
@@ -40,7 +42,7 @@ def shown(fault, patch):
     if fault.file:
         seed_lua(patch, fault.file, fault.before, fault.after)
     try:
-        return met(fault.first, fault.second, fault.setup)
+        return met(fault.first, fault.second, fault.setup, store=store_of(fault.store))
     finally:
         forget_lua(patch)
 
@@ -48,4 +50,5 @@ def shown(fault, patch):
 def line(name, fault, report):
     """Return a fault's line of the table."""
     promise, takes = (report.failure.promise, effort(report.failure)) if report.failure else ("none", "")
-    return f"| {name} | {fault.first} / {fault.second}: {fault.setup} | {promise} | {takes} |"
+    where = fault.setup if fault.store == "streams" else f"{fault.setup}, {fault.store}"
+    return f"| {name} | {fault.first} / {fault.second}: {where} | {promise} | {takes} |"

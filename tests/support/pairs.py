@@ -12,9 +12,11 @@ from jobkit.errors import JobkitError
 from jobkit.explore import explore
 from jobkit.job import Claim
 from jobkit.queue import Queue
+from jobkit.ready import Streams
 
 PAIRS = list(combinations_with_replacement(OPERATIONS, 2))
 BOUND = 2
+STREAMS = Streams()
 
 
 def meetings(first, second):
@@ -36,38 +38,38 @@ def _after(operation, setup):
 class _Queues:
     """One queue per client, from schedule to schedule; its chance begins anew in each."""
 
-    def __init__(self):
-        self._made = None
+    def __init__(self, store):
+        self._store, self._made = store, None
 
     def __call__(self, redis, seed):
         if self._made is None:
             self._chance = Random()
-            self._made = Queue(redis, "q", lease=LEASE, rng=self._chance)
+            self._made = Queue(redis, "q", ready=self._store, lease=LEASE, rng=self._chance)
         self._chance.seed(seed)
         return self._made
 
 
-def _given(setup):
-    queues = _Queues()
+def _given(setup, store):
+    queues = _Queues(store)
     return lambda redis: SETUPS[setup](queues(redis, "set-up"))
 
 
-def _worker(name, operation, setup):
+def _worker(name, operation, setup, store):
     """Return the function of a worker that does an operation once."""
     token = 2 if setup == f"taken over by {name}" else 1
     limit = 1 if "last run" in setup else 5
     claim = Claim("j", "ok", b"", 1, limit, 0, 0, token=token, worker=name)
-    queues = _Queues()
+    queues = _Queues(store)
     return lambda redis, me: operation.act(queues(redis, me.name), me.name, claim if operation.held else None)
 
 
-def met(*where, **options):
+def met(*where, store=STREAMS, **options):
     """Explore operations in a set-up, whose name is the last: a crash, a lost reply, and a lease that passes."""
     *names, setup = where
-    witness = Witness(repairs=setup == "in no structure")
+    witness = Witness(store, repairs=setup == "in no structure")
     return explore(
-        *[_worker(who, (OPERATIONS | WRONG)[name], setup) for who, name in zip("ABC", names, strict=False)],
-        given=_given(setup),
+        *[_worker(who, (OPERATIONS | WRONG)[name], setup, store) for who, name in zip("ABC", names, strict=False)],
+        given=_given(setup, store),
         always=[witness.watch, *PROMISES, witness.passed],
         finally_=[witness.recover, *PROMISES, witness.ended],
         may_raise=(JobkitError,),
@@ -84,6 +86,7 @@ class Row:
     setups: int = 0
     schedules: int = 0
     broken: tuple = ()
+    bound: int = BOUND
 
     def add(self, reports):
         """Count one pair more, by its reports."""
@@ -93,19 +96,19 @@ class Row:
 
     def __str__(self):
         verdict = ", ".join(sorted(set(self.broken))) or "no failing schedule"
-        return f"| {self.name} | {self.pairs} | {self.setups} | {self.schedules:,} | {BOUND} | {verdict} |"
+        return f"| {self.name} | {self.pairs} | {self.setups} | {self.schedules:,} | {self.bound} | {verdict} |"
 
 
-def row(first):
+def row(first, store=STREAMS, bound=BOUND):
     """Explore an operation with itself and those below it, wherever they meet."""
-    found = Row(first)
+    found = Row(first, bound=bound)
     for pair in PAIRS:
         if pair[0] == first:
-            found.add([met(*pair, setup) for setup in meetings(*pair)])
+            found.add([met(*pair, setup, store=store, bound=bound) for setup in meetings(*pair)])
     return found
 
 
-def total(rows):
-    """Return the last line of the table."""
+def total(rows, name="all"):
+    """Return the last line of a table."""
     pairs, setups, schedules = (sum(getattr(row, what) for row in rows) for what in ("pairs", "setups", "schedules"))
-    return Row("all", pairs, setups, schedules, sum((row.broken for row in rows), ()))
+    return Row(name, pairs, setups, schedules, sum((row.broken for row in rows), ()), rows[0].bound)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from support.operations import LEASE, staff
+from support.stores import put, structures
 
 from jobkit.once import effect_key, once
 from jobkit.queue import Queue
@@ -65,7 +66,7 @@ def dead(queue):
 
 def lost(queue):
     queue.submit("ok", id="j")
-    queue.redis.delete(queue.keys.ready)
+    queue.redis.delete(*structures(queue))
     queue.redis.clock.advance(1)
 
 
@@ -170,12 +171,18 @@ def promote_in_pieces(queue, *_):
     redis, keys = queue.redis, queue.keys
     for id in redis.zrange(keys.delayed, "-inf", queue.clock.now(), byscore=True):
         if redis.zrem(keys.delayed, id):
-            redis.xadd(keys.ready, {"id": id})
+            put(redis, queue, id)
 
 
 def recover_in_pieces(queue, *_):
     """Find out who is late, then take the job back: whoever was late may have gone on meanwhile."""
     redis, keys = queue.redis, queue.keys
+    if queue.store.name != "streams":
+        for id in redis.zrange(keys.leases, "-inf", queue.clock.now(), byscore=True):
+            pipe = redis.pipeline()
+            pipe.hdel(keys.job + "j", "state").rpush(keys.alone, id).zrem(keys.leases, id)
+            pipe.execute()
+        return
     for late in redis.xpending_range(keys.ready, "workers", "-", "+", 10, idle=queue.lease_ms):
         pipe = redis.pipeline()
         pipe.hdel(keys.job + "j", "state").xadd(keys.alone, {"id": "j"})

@@ -3,6 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from support.stores import structures
+
 DELAYED, DEAD = "delayed", "dead"
 EFFECT = "{q}:effect:"
 
@@ -78,9 +80,9 @@ class Picture:
 def picture(queue):
     """Read a queue: what there is of it, in one pipeline."""
     keys, there = queue.keys, sorted(queue.redis.keys())
-    pipe, asked = queue.redis.pipeline(transaction=False), []
+    pipe, asked, kinds = queue.redis.pipeline(transaction=False), [], _kinds(queue)
     for key in there:
-        kind, id = _kind(keys, key.decode())
+        kind, id = _kind(keys, kinds, key.decode())
         for read in READS[kind] if keys.tokens.encode() in there or kind != "stream" else READS["stream"][:1]:
             read(pipe, key)
             asked.append((kind, id or key.decode()))
@@ -88,7 +90,10 @@ def picture(queue):
     for (kind, name), answer in zip(asked, pipe.execute(raise_on_error=False), strict=True):
         nothing = isinstance(answer, Exception)  # XPENDING of a stream that has no group yet
         found.setdefault(kind, {}).setdefault(name, []).append([] if nothing else answer)
+    at = queue.clock.now()
     places, leases = _places(keys, found.get("zset", {}), found.get("stream", {}))
+    if queue.store.name != "streams":
+        places, leases = _listed(queue, found, places, at)
     records, effects = found.get("record", {}), found.get("effect", {})
     due = dict(found.get("zset", {}).get(keys.delayed, [[]])[0])
     jobs = {
@@ -103,7 +108,6 @@ def picture(queue):
     }
     totals = found.get("hash", {}).get(keys.totals, [{}])[0]
     counts = Counter({name.decode(): int(value) for name, value in totals.items()})
-    at = queue.clock.now()
     return Picture(at, jobs, counts, repr((at, found)))
 
 
@@ -114,6 +118,7 @@ READS = {
         lambda pipe, key: pipe.xpending_range(key, "workers", "-", "+", 100),
         lambda pipe, key: pipe.xinfo_groups(key),
     ],
+    "list": [lambda pipe, key: pipe.lrange(key, 0, -1)],
     "hash": [lambda pipe, key: pipe.hgetall(key)],
     "string": [lambda pipe, key: pipe.get(key)],
     "record": [lambda pipe, key: pipe.hgetall(key), lambda pipe, key: pipe.pttl(key)],
@@ -121,12 +126,18 @@ READS = {
 }
 
 
-def _kind(keys, key):
+def _kinds(queue):
+    """Say of which type each key of a queue is that is no record; the rest are strings."""
+    keys, waiting = queue.keys, "stream" if queue.store.name == "streams" else "list"
+    kinds = {key: "zset" if key == keys.leases else waiting for key in structures(queue)}
+    return kinds | {keys.delayed: "zset", keys.dead: "zset", keys.totals: "hash"}
+
+
+def _kind(keys, kinds, key):
     """Say what a key is, and of a job's key, whose."""
     for start, kind in ((keys.job, "record"), (EFFECT, "effect")):
         if key.startswith(start):
             return kind, key.removeprefix(start)
-    kinds = {keys.delayed: "zset", keys.dead: "zset", keys.ready: "stream", keys.alone: "stream", keys.totals: "hash"}
     return kinds.get(key, "string"), None
 
 
@@ -144,4 +155,18 @@ def _places(keys, zsets, streams):
         for held in pending:
             id, name = owner.get(held["message_id"], ""), letter + held["message_id"].decode()
             leases.setdefault(id, []).append((name, held["consumer"].decode(), held["time_since_delivered"]))
+    return places, leases
+
+
+def _listed(queue, found, places, at):
+    """Return the same of lists and deadlines: an entry that is held is named by the job's id, as the record has it."""
+    leases, deadlines = {}, dict(found.get("zset", {}).get(queue.keys.leases, [[]])[0])
+    for name, (entries,) in found.get("list", {}).items():
+        for n, id in enumerate(entries):
+            places.setdefault(id.decode(), []).append(f"{name}[{n}]")
+    for id, ends in deadlines.items():
+        name, job = id.decode(), found.get("record", {}).get(id.decode(), [{}])[0]
+        places.setdefault(name, []).append(name)
+        lease_ms = int(job.get(b"lease", queue.lease_ms))
+        leases.setdefault(name, []).append((name, job.get(b"worker", b"").decode(), at + lease_ms - int(ends)))
     return places, leases

@@ -99,15 +99,15 @@ class Witness:
     and judged is not looked at once more. Nor is how a queue ends that ended so before.
     """
 
-    def __init__(self, *, repairs=False):
-        self._repairs = repairs
+    def __init__(self, store, *, repairs=False):
+        self._store, self._repairs = store, repairs
         self._known, self._ends = {}, set()
         self._queue = None
 
     def watch(self, world):
         """Look at the step that was just taken. The first of the promises that hold always."""
         if self._queue is None:
-            self._queue = Queue(world.redis, "q", lease=LEASE)
+            self._queue = Queue(world.redis, "q", ready=self._store, lease=LEASE)
         past = tuple([event.choice for event in world.events])
         world.moments = []
         moment = self._known.get(past)
