@@ -87,6 +87,14 @@ class Crew:
         process.wait()
         _close(process)
 
+    def replace(self) -> list[str]:
+        """Start another in the place of each process that ended by itself, as a supervisor does; returns the names."""
+        ended = [name for name, process in self.running.items() if process.poll() is not None]
+        for name in ended:
+            _close(self.running.pop(name))
+            self.start()
+        return ended
+
     def stop(self, patience: float = 15) -> None:
         """End all of them in order (SIGTERM), by SIGKILL what has not ended after `patience` seconds."""
         running, self.running = list(self.running.values()), {}

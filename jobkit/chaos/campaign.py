@@ -36,6 +36,7 @@ class _Campaign:
     def __init__(self, plan: Plan, server: PrivateServer, queue: Queue, crew: Crew) -> None:
         self.plan, self._server, self._queue, self._crew = plan, server, queue, crew
         self._rng, self._clock = new_rng(plan.seed), Clock()
+        self._replaced = 0
         self._hit: list[tuple[int, list[str]]] = []
         """Of each kill: when (ms), and the jobs whose handlers it hit."""
         self.jobs = [self._job(n) for n in range(plan.jobs)]
@@ -52,6 +53,7 @@ class _Campaign:
         every = self.plan.jobs / (len(blows) + 1)
         struck, settled, moved = 0, 0, self._clock.monotonic()
         while settled < self.plan.jobs or struck < len(blows):
+            self._replaced += len(self._crew.replace())
             counts = _asked(self._queue.counts)
             before, settled = settled, counts.totals.get("done", 0) + counts.dead
             if settled != before:
@@ -106,6 +108,7 @@ class _Campaign:
             kills=len(self._hit),
             kills_in_flight=sum(bool(jobs) for _, jobs in self._hit),
             restarts=plan.restarts,
+            replaced=self._replaced,
             slowest_recovery_s=max(
                 (self._until_next_start(job, at) for at, jobs in self._hit for job in jobs), default=0
             )

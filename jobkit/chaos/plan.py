@@ -67,6 +67,8 @@ class Report:
     kills_in_flight: int
     """Kills that hit a worker with a handler at work; the others prove nothing."""
     restarts: int
+    replaced: int
+    """Workers that ended by themselves, and were started again: a server that was away when they began."""
     slowest_recovery_s: float
     """The longest time from a kill to the next start of a job that it hit."""
 

@@ -25,11 +25,15 @@ local function drop(entries)
   if #entries > 0 then redis.call('ZREM', LEASES, unpack(entries)) end
 end
 
-local function renew(_, entry, lease_ms) redis.call('ZADD', LEASES, 'XX', ends(entry, lease_ms), entry) end
+-- A full server refuses a script whose first write takes memory: so what frees some stands first, here and below.
+local function renew(_, entry, lease_ms)
+  if redis.call('ZREM', LEASES, entry) == 1 then redis.call('ZADD', LEASES, ends(entry, lease_ms), entry) end
+end
 
--- entry, id, entry, id, ... of leases that are over, and 'more' if there may be others. The caller drops them.
+-- Takes leases that are over out of the set: entry, id, entry, id, ..., and 'more' if there may be others.
 local function expired(_, limit)
   local out, late = {}, redis.call('ZRANGE', LEASES, '-inf', now(), 'BYSCORE', 'LIMIT', 0, limit)
+  drop(late)
   for _, id in ipairs(late) do
     out[#out + 1] = id
     out[#out + 1] = id

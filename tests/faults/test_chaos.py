@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from jobkit.chaos import Plan, Report, campaign
 from jobkit.cli.chaos import command
 from jobkit.errors import ConfigError
+from jobkit.ready import STORES
 
 pytestmark = pytest.mark.live_only(reason="a campaign has a real server of its own")
 
@@ -23,12 +24,14 @@ GOOD = Report(
     kills=10,
     kills_in_flight=9,
     restarts=0,
+    replaced=0,
     slowest_recovery_s=1.0,
 )
 
 
-def test_workers_and_the_server_are_killed_and_nothing_is_lost(live_server):
-    report = campaign(Plan(workers=2, jobs=200, kills=4, restarts=1, lease=1.0, seed=3))
+@pytest.mark.parametrize("store", STORES)
+def test_workers_and_the_server_are_killed_and_nothing_is_lost(live_server, store):
+    report = campaign(Plan(workers=2, jobs=200, kills=4, restarts=1, lease=1.0, seed=3, store=store))
     assert report.holds, report
     assert (report.submitted, report.kills, report.restarts) == (200, 4, 1)
     assert report.extra_runs <= report.kills + 2 * report.restarts  # a restart may cost each worker a run
@@ -47,13 +50,17 @@ def test_the_command_prints_one_object_and_says_by_its_exit_whether_it_holds(liv
     result = CliRunner().invoke(command, ["--json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["lost"] == 0
+    result = CliRunner().invoke(command, ["--json", "--store", "all"])
+    assert [json.loads(line)["store"] for line in result.stdout.splitlines()] == list(STORES)
     monkeypatch.setattr("jobkit.chaos.campaign", lambda plan, progress: Report(**{**GOOD.__dict__, "lost": 1}))
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 1
     assert "DOES NOT HOLD" in result.stdout
 
 
-@pytest.mark.parametrize("wrong", [{"workers": 0}, {"jobs": 0}, {"kills": -1}, {"jobs": 5, "kills": 6}])
+@pytest.mark.parametrize(
+    "wrong", [{"workers": 0}, {"jobs": 0}, {"kills": -1}, {"jobs": 5, "kills": 6}, {"store": "tape"}]
+)
 def test_a_plan_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ConfigError):
         Plan(**wrong)

@@ -118,6 +118,14 @@ def test_the_files_go_with_an_orderly_end(queue, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_who_ended_by_itself_is_replaced(queue, eventually):
+    with Crew(queue.redis, "shop:worker", 2, folder=HERE) as crew:
+        assert crew.replace() == []
+        crew.running["w1"].kill()  # nobody told the crew
+        assert eventually(crew.replace) == ["w1"]
+        assert sorted(crew.running) == ["w2", "w3"]
+
+
 def _alive(pid):
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

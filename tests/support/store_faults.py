@@ -19,7 +19,14 @@ STORE_FAULTS = {
         DEADLINES, "redis.call('ZREM', LEASES, unpack(entries))", "", "ack", "ack", "running", TWICE, "leases"
     ),
     "a heartbeat sets the deadline that there was": Fault(
-        DEADLINES, "'XX', ends(entry, lease_ms)", "'XX', now()", "extend", "cancel", "running", LEASE, "leases"
+        DEADLINES,
+        "LEASES, ends(entry, lease_ms), entry",
+        "LEASES, now(), entry",
+        "extend",
+        "cancel",
+        "running",
+        LEASE,
+        "leases",
     ),
     "recover takes deadlines that are to come": Fault(
         DEADLINES,
