@@ -96,5 +96,5 @@ def end_the_leases(queue):
     if queue.store.name == "streams":
         entries = [entry for entry, _ in redis.xrange(keys.ready)]
         redis.xclaim(keys.ready, "workers", "x", 0, entries, idle=queue.lease_ms + 1000)
-    else:
-        redis.zadd(keys.leases, dict.fromkeys(redis.zrange(keys.leases, 0, -1), 0))
+    elif held := redis.zrange(keys.leases, 0, -1):
+        redis.zadd(keys.leases, dict.fromkeys(held, 0))
