@@ -628,6 +628,11 @@ check(call_in)
 # INCR never gives a number twice. In Lua, `string.format('%012d', n)` writes it with leading zeros.
 #
 # </details>
+# <details><summary>Third hint: the shape of the code</summary>
+#
+# A script with two keys, LINES and COUNT: TIME, INCR, then ZADD of now plus the delay, and of number, `:` and room. The delay comes in as whole milliseconds.
+#
+# </details>
 # <details><summary>A solution</summary>
 #
 # ```python

@@ -690,7 +690,7 @@ for over in (0, 10, 30, 40, 60, 120):
 plot.table(rows, caption="200 letters; the office takes 5 a second.", bold=[4, 5, 6])
 
 # %% [markdown]
-# From 40 s on, which is 200 / 5, nothing is refused. Below that it is up to chance, and each row has nearly four times the calls. So the arithmetic is one division: letters by the rate that the other side has *free*, beside its usual work. Send one back first, look whether it works, then the rest, spread. `queue.requeue(over=600)`, or `jobkit dead requeue --over 600` in a terminal.
+# From 40 s on, which is 200 / 5, nothing is refused. Below that it is up to chance, and each row has nearly four times the calls. So the arithmetic is one division: letters by the rate that the other side has *free*, beside its usual work. Send one back first, look whether it works, then the rest, spread. `queue.requeue(over=600)`, or `jobkit dead requeue taxi --all --over 600` in [a terminal](../docs/cli.md).
 
 # %% [markdown] points=["A9"]
 # ## Proved, and not proved
@@ -883,6 +883,11 @@ check(send_back)
 # ZREM says whether the room was there. What follows from that answer must happen in the same step.
 #
 # </details>
+# <details><summary>Third hint: the shape of the code</summary>
+#
+# A script with two keys, DEAD and DELAYED. A first loop takes off what is dead, and keeps it in a list; a second one spreads the list, since only then it is known how many they are.
+#
+# </details>
 # <details><summary>A solution</summary>
 #
 # ```python
@@ -953,4 +958,4 @@ check(send_back)
 # </details>
 
 # %% [markdown]
-# Next: [the start page](00_start.ipynb) says what is here.
+# Next: [11, cancel](11_cancel.ipynb). Or back to the [start page](00_start.ipynb).

@@ -859,6 +859,11 @@ check(call_off)
 # The state must be read, judged and changed in one step, or a porter takes the call between your look and your write. LREM takes a member off a list, ZREM off a sorted set.
 #
 # </details>
+# <details><summary>Third hint: the shape of the code</summary>
+#
+# A script with three keys, TRAY, LIST and the card. HGET of the state, two branches that return at once (no card or done; running), and then three writes.
+#
+# </details>
 # <details><summary>A solution</summary>
 #
 # ```python
