@@ -35,7 +35,7 @@ NEEDED = {"redis", "fakeredis", "lupa", "jupyterlab", "ipykernel", "numpy", "mat
 """Without one of these a part of the kit is missing. One wheel with a server is enough, or a server on PATH."""
 
 WORKS = {
-    "jobs, scripts, streams, the bell": ("yes", "yes", "yes"),
+    "jobs, scripts, all ready stores, the bell": ("yes", "yes", "yes"),
     "moving time: clock.advance": ("yes", "yes", "no"),
     "a clock of your own: VirtualClock": ("yes", "no", "no"),
     "workers in other processes": ("over TCP, without a password", "yes", "yes"),
