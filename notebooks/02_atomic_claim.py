@@ -619,7 +619,7 @@ plot.table([head, *rows], caption="Eight clerks, three questions.", bold=[7, 8])
 # %% [markdown] points=["A3", "C3"]
 # ## promote.lua, line by line
 #
-# The kit's own is the same script, with four additions. Here it is, with what each line is for:
+# The kit's own is the same script, with five additions. Here it is, with what each line is for:
 
 # %%
 from jobkit.scripts import load
@@ -631,6 +631,7 @@ why = [
     "one clock for all: the server's",
     "seconds and microseconds become whole milliseconds",
     "due means score <= now; at most so many at once",
+    "refused, if the queue is kept in another ready store than ours",
     "each that is due, in order of its time",
     "off the list",
     "into the ready store: XADD, as in your script",
