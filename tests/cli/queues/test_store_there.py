@@ -1,0 +1,26 @@
+"""A command takes the ready store that the queue has, whatever it is."""
+
+import json
+
+import pytest
+
+import jobkit as jk
+
+
+@pytest.mark.parametrize("store", [jk.Streams(), jk.Lists(fair=4), jk.Leases()], ids=lambda store: store.kind)
+def test_stats_and_dead_letters_of_any_store(redis, url, call, store):
+    queue = jk.Queue(redis, "post", ready=store)
+    queue.submit("receipt", id="j")
+    queue.fail(*queue.claim("w"), "boom", permanent=True)
+    told = json.loads(call("stats", "post", "--json")[1])
+    assert (told["store"], told["dead"]) == (store.kind, 1)
+    assert call("dead", "requeue", "post", "j")[0] == 0
+    queue.promote()
+    assert [claim.id for claim in queue.claim("w")] == ["j"]
+
+
+def test_a_scheduler_of_another_store_is_refused(redis, url, call):
+    jk.Queue(redis, "post", ready=jk.Lists(fair=4)).submit("receipt")
+    status, _, err = call("scheduler", "post", "--store", "leases")
+    assert status == 2
+    assert "the ready store of post is lists fair=4, and not leases" in err
