@@ -17,7 +17,7 @@ if #due > 0 and other_store() then return other_store() end -- opening.lua
 
 for _, id in ipairs(due) do
   redis.call('ZREM', KEYS[1], id)
-  push(id) -- the store's: XADD ready * id <id>, say
+  push(id) -- the ready store's: XADD for streams, RPUSH for lists and leases
 end
 
 if #due > 0 then redis.call('PUBLISH', KEYS[2], 'ready') end

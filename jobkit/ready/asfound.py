@@ -1,8 +1,9 @@
-"""UNSAFE, for lessons: pieces of design B as its document has them. Each breaks one promise, and says which.
+"""UNSAFE, for lessons: pieces of design B as its document has them. Each says what it breaks.
 
     plain_pipeline    `Queue(promote=)`: read, then remove and push in a pipeline     handed out twice
     pop_and_forget    `Queue(take=)`: pop, and no deadline                            lost with its worker
-    by_nanoseconds    `Queue(promote=)`, with `schedule_ns`: scores in ns             out of order
+    by_nanoseconds    `Queue(promote=)`, with `schedule_ns`: scores in ns,            out of order, and
+                      and the same pipeline                                           handed out twice
 
 All are for `Lists()`. What is right stands in `promote.lua`, `claim.lua` and `lists.lua`.
 """

@@ -86,7 +86,6 @@ class Row:
     setups: int = 0
     schedules: int = 0
     broken: tuple = ()
-    bound: int = BOUND
 
     def add(self, reports):
         """Count one pair more, by its reports."""
@@ -96,19 +95,19 @@ class Row:
 
     def __str__(self):
         verdict = ", ".join(sorted(set(self.broken))) or "no failing schedule"
-        return f"| {self.name} | {self.pairs} | {self.setups} | {self.schedules:,} | {self.bound} | {verdict} |"
+        return f"| {self.name} | {self.pairs} | {self.setups} | {self.schedules:,} | {BOUND} | {verdict} |"
 
 
-def row(first, store=STREAMS, bound=BOUND):
+def row(first, store=STREAMS):
     """Explore an operation with itself and those below it, wherever they meet."""
-    found = Row(first, bound=bound)
+    found = Row(first)
     for pair in PAIRS:
         if pair[0] == first:
-            found.add([met(*pair, setup, store=store, bound=bound) for setup in meetings(*pair)])
+            found.add([met(*pair, setup, store=store) for setup in meetings(*pair)])
     return found
 
 
 def total(rows, name="all"):
     """Return the last line of a table."""
     pairs, setups, schedules = (sum(getattr(row, what) for row in rows) for what in ("pairs", "setups", "schedules"))
-    return Row(name, pairs, setups, schedules, sum((row.broken for row in rows), ()), rows[0].bound)
+    return Row(name, pairs, setups, schedules, sum((row.broken for row in rows), ()))
