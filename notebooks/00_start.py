@@ -265,7 +265,7 @@ print(redis.server)
 # | 03 | [Whose clock?](03_whose_clock.ipynb) | here, 25 minutes |
 # | 04 | Scheduler and workers apart | to come |
 # | 05 | [The worker dies](05_worker_dies.ipynb) | here, 25 minutes |
-# | 06 | Long jobs and zombies | to come |
+# | 06 | [Long jobs and zombies](06_long_jobs_and_zombies.ipynb) | here, 30 minutes |
 # | 07 | [Exactly once in effect](07_exactly_once.ipynb) | here, 30 minutes |
 # | 08 | [Retry with backoff](08_retry_with_backoff.ipynb) | here, 30 minutes |
 # | 09 | [Jitter and the retry storm](09_retry_storm.ipynb) | here, 20 minutes |

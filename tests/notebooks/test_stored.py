@@ -96,7 +96,7 @@ def test_no_line_of_code_is_cut_by_a_browser(source):
     code = [cell.source for cell in source.cells if cell.cell_type == "code"]
     prose = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
     code += re.findall(r"^```\w*\n(.*?)^```", prose, re.MULTILINE | re.DOTALL)
-    code += [(notebooks.FOLDER / "desk.py").read_text("utf-8")]  # notebook 05 shows it
+    code += [(notebooks.FOLDER / f"{shown}.py").read_text("utf-8") for shown in ("desk", "cellar")]  # 05 and 06
     assert [line for text in code for line in text.splitlines() if len(line) > 88] == []
 
 
