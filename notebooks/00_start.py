@@ -263,7 +263,7 @@ print(redis.server)
 # | 01 | [A sorted set is a delayed queue](01_sorted_set.ipynb) | here, 30 minutes |
 # | 02 | [Two workers, one job: the atomic claim](02_atomic_claim.ipynb) | here, 30 minutes |
 # | 03 | [Whose clock?](03_whose_clock.ipynb) | here, 25 minutes |
-# | 04 | Scheduler and workers apart | to come |
+# | 04 | [Scheduler and workers apart](04_apart.ipynb) | here, 40 minutes |
 # | 05 | [The worker dies](05_worker_dies.ipynb) | here, 25 minutes |
 # | 06 | [Long jobs and zombies](06_long_jobs_and_zombies.ipynb) | here, 30 minutes |
 # | 07 | [Exactly once in effect](07_exactly_once.ipynb) | here, 30 minutes |
