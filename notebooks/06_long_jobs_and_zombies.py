@@ -468,7 +468,32 @@ for seconds in (4, 2, 3588, 7):
 plot.table([("", *held), *rows], caption="One porter, two leases.")
 
 # %% [markdown]
-# The call after five seconds, the cellar after an hour. A worker that holds both beats for the shorter. With streams, the default, a lease is the age of an entry in the group's book, and one number holds for all:
+# The call after five seconds, the cellar after an hour. And a living worker that holds both? It beats for the shorter:
+
+
+# %%
+hall.flushdb()
+pocket = jk.Queue(hall, "pocket", ready=jk.Leases())
+ada = jk.Worker(pocket, batch=2, name="Ada")
+
+
+@ada.task(name="count")
+def looks_for_a_minute(job):
+    for _ in range(60):
+        hall.clock.sleep(1)
+        assert not pocket.recover().ready
+
+
+# %% [markdown]
+# The hour first; the five seconds wait in her pocket meanwhile:
+
+# %%
+pocket.submit("count", lease=3600)
+pocket.submit("count", lease=5)
+assert [outcome.became for outcome in ada.step()] == ["done", "done"]
+
+# %% [markdown]
+# With streams, the default, a lease is the age of an entry in the group's book, and one number holds for all:
 
 # %%
 try:
