@@ -177,7 +177,11 @@ def _told(shift: Shift) -> str:
     if len(shift.killed) > TOLD:
         parts.append(f"And {len(shift.killed) - TOLD} more were killed.")
     twice = [job for job in jobs if sum(run.job == job for run in runs) > 1]
-    parts.append("Every other job was begun once." if twice else "Every job was begun once.")
+    parts += [
+        f"{job} was begun more than once." for job in twice if not any(run.job == job and run.cut for run in runs)
+    ]
+    if len(twice) < len(jobs):
+        parts.append("Every other job was begun once." if twice else "Every job was begun once.")
     if len(shift.workers()) > DRAWN:
         parts.append(f"Only the first {DRAWN} workers are drawn.")
     return "\n\n".join(parts)

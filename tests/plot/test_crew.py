@@ -32,6 +32,12 @@ def fall():
     return Shift(done, [(T + 600, "w2")], {("room 412", 1): 2100})
 
 
+def test_a_job_that_two_workers_ran_though_nobody_was_killed_is_told():
+    twin = plot.crew(Shift(marks(run("w1", "room 7", 0, 900), run("w2", "room 7", 600, 950, attempt=2)), [])).twin
+    assert twin.endswith("room 7 was begun more than once.")
+    assert "other job" not in twin
+
+
 @dataclass
 class Crew:
     """A stand-in for the processes."""
