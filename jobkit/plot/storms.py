@@ -42,12 +42,14 @@ def storm(storms: Storms, *, bin: Seconds = 1.0, caption: str | None = None) -> 
     figure.supylabel(f"retries per {round_words(bin_ms)} (log scale)", fontsize=TEXT, color=GREY)
     down = runs[0].setting.downstream
     told = " ".join(f"{run.summary(bin)}." for run in runs)
+    is_down = f"is down for {spoken(down.outage_ms)}, then " if down.outage_ms else ""
+    shaded = "; shaded: the downstream is down" if is_down else ""
     return picture(
         figure,
         caption=caption
         or f"{counted(runs[0].setting.jobs, 'job')} failed together. "
-        f"When their retries come, per {round_words(bin_ms)}; shaded: the downstream is down.",
-        twin=f"The downstream is down for {spoken(down.outage_ms)}, then serves {runs[0].setting.capacity:g}/s. {told}",
+        f"When their retries come, per {round_words(bin_ms)}{shaded}.",
+        twin=f"The downstream {is_down}serves {runs[0].setting.capacity:g}/s. {told}",
         rows=_summary_rows(runs, bin),
     )
 

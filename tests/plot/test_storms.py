@@ -37,6 +37,12 @@ def test_waves_count_each_retry(table):
     assert plot.waves(storm(jk.Table(5), jobs=5, outage=0, capacity=9, retries=2)).rows[2] == ("2", "0", "0", "-", "-")
 
 
+def test_a_downstream_that_is_never_down_is_not_called_so():
+    never_down = plot.storm([storm(jk.Table(5), jobs=5, outage=0, capacity=9, retries=2)])
+    assert never_down.caption.endswith("When their retries come, per 1 s.")
+    assert never_down.twin.startswith("The downstream serves 9/s.")
+
+
 def test_completion_says_who_is_dead(table):
     assert plot.completion(table).rows[1][-1] == "1,700"
     nobody = storm(TABLE["none"], jobs=3, outage=100_000)
