@@ -3,11 +3,9 @@
 import re
 
 import pytest
+from support.task import Task
 
-from jobkit.cli import notebooks, store
-from jobkit.explore import Report, explore
-
-CELLS = store.load(notebooks.FOLDER / "03_whose_clock.py").cells
+TASK = Task("03_whose_clock", "call_in(redis, room, seconds)")
 
 LUA = """script = '''
 local t = redis.call('TIME')
@@ -79,13 +77,7 @@ ANSWERS = {
 
 
 def verdict(redis, body):
-    names = {"redis": redis, "explore": explore, "LINES": "lines", "COUNT": "count"}
-    exec("def call_in(redis, room, seconds):\n" + "".join(f"    {line}\n" for line in body.splitlines()), names)
-    for cell in CELLS:
-        if "check" in cell.metadata.get("tags", []):
-            exec(cell.source.replace("\ncheck(call_in)", "\nsaid = check(call_in)"), names)
-    said = names["said"]
-    return f"{said.failure.promise}: {said.verdict}" if isinstance(said, Report) else said
+    return TASK.verdict(body, redis=redis, LINES="lines", COUNT="count")
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -101,12 +93,8 @@ def test_the_time_of_a_real_server_has_parts_of_a_ms(redis):
 
 
 def test_the_solution_in_the_fold_passes(redis):
-    prose = next(cell.source for cell in CELLS if "<summary>A solution" in cell.source)
-    code = prose.split("```python\n")[1].split("```")[0]
-    assert verdict(redis, "\n".join(line.removeprefix("    ") for line in code.splitlines()[1:])).startswith("Passed")
+    assert verdict(redis, TASK.solution()).startswith("Passed")
 
 
 def test_the_stub_does_not_pass(as_stored):
-    cells = as_stored("03_whose_clock").cells
-    last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
-    assert "Not yet" in str(last.outputs)
+    assert "Not yet" in TASK.stored(as_stored)

@@ -3,11 +3,9 @@
 import re
 
 import pytest
+from support.task import Task
 
-from jobkit.cli import notebooks, store
-from jobkit.explore import Report, explore
-
-CELLS = store.load(notebooks.FOLDER / "11_cancel.py").cells
+TASK = Task("11_cancel", "call_off(redis, room)")
 
 LUA = """return redis.eval('''
 local state = redis.call('HGET', KEYS[3], 'state')
@@ -93,13 +91,7 @@ ANSWERS = {
 
 
 def verdict(redis, body):
-    names = {"redis": redis, "explore": explore, "TRAY": "tray", "LIST": "list", "CARDS": "card:"}
-    exec("def call_off(redis, room):\n" + "".join(f"    {line}\n" for line in body.splitlines()), names)
-    for cell in CELLS:
-        if "check" in cell.metadata.get("tags", []):
-            exec(cell.source.replace("\ncheck(call_off)", "\nsaid = check(call_off)"), names)
-    said = names["said"]
-    return f"{said.failure.promise}: {said.verdict}" if isinstance(said, Report) else said
+    return TASK.verdict(body, redis=redis, TRAY="tray", LIST="list", CARDS="card:")
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -109,12 +101,8 @@ def test_the_button(redis, answer):
 
 
 def test_the_solution_in_the_fold_passes(redis):
-    prose = next(cell.source for cell in CELLS if "<summary>A solution" in cell.source)
-    code = prose.split("```python\n")[1].split("```")[0]
-    assert verdict(redis, "\n".join(line.removeprefix("    ") for line in code.splitlines()[1:])).startswith("Passed")
+    assert verdict(redis, TASK.solution()).startswith("Passed")
 
 
 def test_the_stub_does_not_pass(as_stored):
-    cells = as_stored("11_cancel").cells
-    last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
-    assert "Not yet" in str(last.outputs)
+    assert "Not yet" in TASK.stored(as_stored)

@@ -3,11 +3,9 @@
 import re
 
 import pytest
+from support.task import Task
 
-from jobkit.cli import notebooks, store
-from jobkit.explore import Report, explore
-
-CELLS = store.load(notebooks.FOLDER / "06_long_jobs_and_zombies.py").cells
+TASK = Task("06_long_jobs_and_zombies", "chalk(redis, wine, bottles, token)", given=["BOARDS = "])
 
 LUA = """return redis.eval('''
 local seen = tonumber(redis.call('HGET', KEYS[1], 'token') or 0)
@@ -109,15 +107,7 @@ ANSWERS = {
 
 
 def verdict(redis, body):
-    names = {"SEEN": {}, "redis": redis, "clock": redis.clock, "explore": explore}
-    for cell in CELLS:
-        if cell.source.startswith("BOARDS = "):
-            exec(cell.source, names)
-            exec("def chalk(redis, wine, bottles, token):\n" + "".join(f"    {s}\n" for s in body.splitlines()), names)
-        elif "check" in cell.metadata.get("tags", []):
-            exec(cell.source.replace("\ncheck(chalk)", "\nsaid = check(chalk)"), names)
-    said = names["said"]
-    return f"{said.failure.promise}: {said.verdict}" if isinstance(said, Report) else said
+    return TASK.verdict(body, SEEN={}, redis=redis, clock=redis.clock)
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -127,13 +117,8 @@ def test_the_board(redis, answer):
 
 
 def test_the_solution_in_the_fold_passes(redis):
-    prose = next(cell.source for cell in CELLS if "<summary>A solution" in cell.source)
-    code = prose.split("```python\n")[1].split("```")[0]
-    body = "\n".join(line.removeprefix("    ") for line in code.splitlines()[1:])
-    assert "Passed" in verdict(redis, body)
+    assert verdict(redis, TASK.solution()).startswith("Passed")
 
 
 def test_the_stub_does_not_pass(as_stored):
-    cells = as_stored("06_long_jobs_and_zombies").cells
-    last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
-    assert "Not yet" in str(last.outputs)
+    assert "Not yet" in TASK.stored(as_stored)

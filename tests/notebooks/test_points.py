@@ -3,11 +3,9 @@
 import re
 
 import pytest
+from support.task import Task
 
-from jobkit.cli import notebooks, store
-from jobkit.explore import Report, explore
-
-CELLS = store.load(notebooks.FOLDER / "07_exactly_once.py").cells
+TASK = Task("07_exactly_once", "add_points(redis, order, guest, points)", given=["POINTS, GIVEN = "])
 SCRIPT = """if redis.call('SADD', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HINCRBY', KEYS[2], ARGV[2], ARGV[3])
 return 1"""
@@ -83,15 +81,7 @@ ANSWERS = {
 
 
 def verdict(redis, body):
-    names = {"redis": redis, "clock": redis.clock, "explore": explore}
-    for cell in CELLS:
-        if cell.source.startswith("POINTS, GIVEN = "):
-            exec(cell.source, names)
-            exec(f"def add_points(redis, order, guest, points):\n    {body}", names)
-        elif "check" in cell.metadata.get("tags", []):
-            exec(cell.source.replace("\ncheck(add_points)", "\nsaid = check(add_points)"), names)
-    said = names["said"]
-    return f"{said.failure.promise}: {said.verdict}" if isinstance(said, Report) else said
+    return TASK.verdict(body.replace("\n    ", "\n"), redis=redis, clock=redis.clock)
 
 
 @pytest.mark.parametrize("body", ANSWERS)
@@ -100,12 +90,8 @@ def test_points_once_per_order(redis, body):
 
 
 def test_the_solution_in_the_fold_passes(redis):
-    prose = next(cell.source for cell in CELLS if "<summary>A solution" in cell.source)
-    code = prose.split("```python\n")[1].split("```")[0]
-    assert "Passed" in verdict(redis, re.sub(r"^def .*\n\s+", "", code))
+    assert TASK.verdict(TASK.solution(), redis=redis, clock=redis.clock).startswith("Passed")
 
 
 def test_the_stub_does_not_pass(as_stored):
-    cells = as_stored("07_exactly_once").cells
-    last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
-    assert "Not yet" in str(last.outputs)
+    assert "Not yet" in TASK.stored(as_stored)

@@ -4,11 +4,9 @@ import re
 import time
 
 import pytest
+from support.task import Task
 
-from jobkit.cli import notebooks, store
-from jobkit.explore import Report, explore
-
-CELLS = store.load(notebooks.FOLDER / "05_worker_dies.py").cells
+TASK = Task("05_worker_dies", "sweep(redis, me)", given=["LEASE, BURIED = "])
 
 HEAD = """rooms, start = [], "0-0"
 while True:
@@ -92,17 +90,7 @@ return [fields[b"room"] for entry in found for _, fields in redis.xrange(LINE, e
 
 
 def verdict(redis, body):
-    names = {"redis": redis, "clock": redis.clock, "LINE": "line", "time": time, "explore": explore}
-    for cell in CELLS:
-        if cell.cell_type != "code":
-            continue
-        if "def sweep(" in cell.source:
-            exec(cell.source, names)
-            exec("def sweep(redis, me):\n" + "".join(f"    {line}\n" for line in body.splitlines()), names)
-        elif "check" in cell.metadata.get("tags", []):
-            exec(cell.source.replace("\ncheck(sweep)", "\nsaid = check(sweep)"), names)
-    said = names["said"]
-    return f"{said.failure.promise}: {said.verdict}" if isinstance(said, Report) else said
+    return TASK.verdict(body, redis=redis, clock=redis.clock, LINE="line", time=time)
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -112,6 +100,8 @@ def test_the_round(redis, answer):
 
 
 def test_the_solution_in_the_fold_passes(redis):
-    prose = next(cell.source for cell in CELLS if "A solution" in cell.source)
-    code = prose.split("```python\n")[1].split("```")[0]
-    assert verdict(redis, "\n".join(line.removeprefix("    ") for line in code.splitlines()[1:])).startswith("Passed")
+    assert verdict(redis, TASK.solution()).startswith("Passed")
+
+
+def test_the_stub_does_not_pass(as_stored):
+    assert "Not yet" in TASK.stored(as_stored)

@@ -3,11 +3,9 @@
 import re
 
 import pytest
+from support.task import Task
 
-from jobkit.cli import notebooks, store
-from jobkit.explore import Report, explore
-
-CELLS = store.load(notebooks.FOLDER / "10_poison_and_dead_letters.py").cells
+TASK = Task("10_poison_and_dead_letters", "send_back(redis, rooms, over)")
 
 LUA = """script = '''
 local t = redis.call('TIME')
@@ -89,13 +87,7 @@ ANSWERS = {
 
 
 def verdict(body):
-    names = {"DEAD": "dead", "DELAYED": "delayed", "CARD": "job:", "explore": explore}
-    exec("def send_back(redis, rooms, over):\n" + "".join(f"    {line}\n" for line in body.splitlines()), names)
-    for cell in CELLS:
-        if "check" in cell.metadata.get("tags", []):
-            exec(cell.source.replace("\ncheck(send_back)", "\nsaid = check(send_back)"), names)
-    said = names["said"]
-    return f"{said.failure.promise}: {said.verdict}" if isinstance(said, Report) else said
+    return TASK.verdict(body, DEAD="dead", DELAYED="delayed", CARD="job:")
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -105,12 +97,8 @@ def test_send_them_back(answer):
 
 
 def test_the_solution_in_the_fold_passes():
-    prose = next(cell.source for cell in CELLS if "<summary>A solution" in cell.source)
-    code = prose.split("```python\n")[1].split("```")[0]
-    assert verdict("\n".join(line.removeprefix("    ") for line in code.splitlines()[1:])).startswith("Passed")
+    assert verdict(TASK.solution()).startswith("Passed")
 
 
 def test_the_stub_does_not_pass(as_stored):
-    cells = as_stored("10_poison_and_dead_letters").cells
-    last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
-    assert "Not yet" in str(last.outputs)
+    assert "Not yet" in TASK.stored(as_stored)

@@ -3,11 +3,9 @@
 import re
 
 import pytest
+from support.task import Task
 
-from jobkit.cli import notebooks, store
-from jobkit.explore import Report, explore
-
-CELLS = store.load(notebooks.FOLDER / "04_apart.py").cells
+TASK = Task("04_apart", "tick(redis, limit)")
 HEAD = "local t = redis.call('TIME')\nlocal now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
 LUA = HEAD + (
     "local due = redis.call('ZRANGE', KEYS[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])\n"
@@ -81,13 +79,7 @@ ANSWERS = {
 
 
 def verdict(body):
-    names = {"DELAYED": "delayed", "CARD": "card:", "TRAY": "tray:", "explore": explore}
-    exec("def tick(redis, limit):\n" + "".join(f"    {line}\n" for line in body.splitlines()), names)
-    for cell in CELLS:
-        if "check" in cell.metadata.get("tags", []):
-            exec(cell.source.replace("\ncheck(tick)", "\nsaid = check(tick)"), names)
-    said = names["said"]
-    return f"{said.failure.promise}: {said.verdict}" if isinstance(said, Report) else said
+    return TASK.verdict(body, DELAYED="delayed", CARD="card:", TRAY="tray:")
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -97,12 +89,8 @@ def test_the_clerks_look(answer):
 
 
 def test_the_solution_in_the_fold_passes():
-    prose = next(cell.source for cell in CELLS if "<summary>A solution" in cell.source)
-    code = prose.split("```python\n")[1].split("```")[0]
-    assert verdict("\n".join(line.removeprefix("    ") for line in code.splitlines()[1:])).startswith("Passed")
+    assert verdict(TASK.solution()).startswith("Passed")
 
 
 def test_the_stub_does_not_pass(as_stored):
-    cells = as_stored("04_apart").cells
-    last = [cell for cell in cells if "check" in cell.metadata.get("tags", [])][-1]
-    assert "Not yet" in str(last.outputs)
+    assert "Not yet" in TASK.stored(as_stored)
