@@ -11,6 +11,7 @@ fakelua.py.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import queue
@@ -21,6 +22,7 @@ from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
+import redis
 from fakeredis import FakeRedisConnection, FakeServer
 from fakeredis._core import Database
 from fakeredis._helpers import SimpleError
@@ -101,6 +103,11 @@ class ClockSocket(FakeSocket):
         super().__init__(*args, **kwargs)
         self.responses = queue.SimpleQueue()  # type: ignore[assignment]  # declared as a Queue, which takes longer
 
+    def shutdown(self, how: Any) -> None:
+        """Hang up, even while another thread is in the middle of a command: that one ends with an error, as ever."""
+        with contextlib.suppress(ValueError):  # "generator already executing": it is the one that parses that command
+            super().shutdown(how)
+
     def ask(self, words: list[bytes]) -> Any:
         """Run one command and return its reply, an error too, without the bytes that pass between client and server."""
         self._process_command(words)
@@ -111,6 +118,10 @@ class ClockSocket(FakeSocket):
         _here.clock = self._server.clock  # type: ignore[attr-defined]
         try:
             super()._process_command(fields)
+        except AttributeError:
+            if self._db is None:  # hung up meanwhile, see `shutdown`
+                raise redis.ConnectionError("the connection was closed in the middle of a command") from None
+            raise
         finally:
             _here.clock = before
 

@@ -1,5 +1,6 @@
 """The fake's time is its clock's, everywhere, and nobody else's."""
 
+import contextlib
 import gc
 import sys
 import threading
@@ -7,12 +8,13 @@ import time
 
 import fakeredis
 import pytest
+import redis
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jobkit.clock import Clock, VirtualClock
 from jobkit.connect.fake import FakeRedis, MovableClock
-from jobkit.connect.faketime import _seconds
+from jobkit.connect.faketime import ClockSocket, _seconds
 
 START = 1_767_225_600_000
 TIME_IN_LUA = "local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000)"
@@ -159,3 +161,26 @@ def test_a_pipeline_that_is_collected_in_mid_command_does_not_hang():
         del pipe
         gc.collect()
     assert client.ping()
+
+
+def test_a_connection_may_be_closed_while_a_thread_is_in_the_middle_of_its_command(monkeypatch):
+    fake, inside, blocking = FakeRedis(), threading.Event(), ClockSocket._blocking
+
+    def noted(*args, **more):
+        inside.set()
+        return blocking(*args, **more)
+
+    monkeypatch.setattr(ClockSocket, "_blocking", noted)
+    with fake.client() as client, fake.client() as other:
+
+        def waits():
+            with contextlib.suppress(redis.ConnectionError):
+                client.blpop(["list"], 30)
+
+        thread = threading.Thread(target=waits)
+        thread.start()
+        assert inside.wait(5)
+        client.close()
+        other.rpush("list", "x")
+        thread.join(5)
+        assert not thread.is_alive()
