@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 01 A sorted set is a delayed queue
 #
-# At the end you can build a delayed queue out of two Redis structures, name four ways in which the first version breaks, and say what each of its commands costs when a million jobs wait.
+# At the end you can build a delayed queue out of two Redis structures, name four ways in which the first version breaks, and say what the commands of its list cost when a million jobs wait.
 #
 # About 30 minutes, estimated from the number of words. All cells together run in less than half a minute, on a quiet machine with two cores.
 
@@ -157,7 +157,7 @@ plot.delayed(redis, LIST)
 due(clock.now())
 
 # %% [markdown]
-# Strike it off, take his card out of the box, ring:
+# Strike it off, read his card, ring:
 
 # %%
 redis.zrem(LIST, "room 412")
@@ -313,7 +313,7 @@ head = ("asked with", "calls in the answer", "bytes of names")
 plot.table([head, *rows], caption="One question, two answers.")
 
 # %% [markdown]
-# Two bad things at once. One porter now holds all the calls: if he faints, all of them are late. And Redis, says its manual, runs one command at a time, so others wait while it makes the long answer (how long, we measure below). One of [the documents](../docs/design.md) asks like this, every two seconds.
+# Two bad things at once. One porter now holds all the calls: if he faints, all of them are late. And Redis, says its manual, runs one command at a time, so others wait while it makes the long answer (how long it takes, we measure below). One of [the documents](../docs/design.md) asks like this, every two seconds.
 #
 # The cure stands in the second row. Ask for a few, do them, ask again:
 
@@ -395,7 +395,7 @@ plot.table(
 )
 
 # %% [markdown]
-# `task` names the function that will run, `args` are its arguments, as JSON. `created` and `run_at` are for people, who want to know how it came about. What decides is the score. It is the same number. And the two small keys?
+# `task` names the function that will run, `args` are its arguments, as JSON. `created` and `run_at` say how it came about (and where a job belongs whose line was lost). What decides is the score. It is the same number. And the two small keys?
 
 # %%
 same = redis.zscore(queue.keys.delayed, job.id) == int(kits["run_at"])
@@ -545,7 +545,7 @@ head = ("field", "submitted for now", "promoted")
 plot.table([head, *rows], caption="Two claims: what a handler is given.")
 
 # %% [markdown]
-# The same, but for a moment by which nothing is decided. That is worth a lot: a porter needs one way of working, not two. And a retry is nothing new, only a job with a later time, until `max_attempts` are used up: notebook 08.
+# The same, but for a moment that only people read, and a repair. That is worth a lot: a porter needs one way of working, not two. And a retry is nothing new, only a job with a later time, until `max_attempts` are used up: notebook 08.
 #
 # A guest does not say "in eight hours", but "at six". For that there is `at=`, a moment with its time zone. And then the guest says: seven.
 
@@ -553,7 +553,7 @@ plot.table([head, *rows], caption="Two claims: what a handler is given.")
 from datetime import UTC, datetime, timedelta
 
 today = datetime.fromtimestamp(clock.now() / 1000, UTC)
-six = today.replace(hour=6, minute=0) + timedelta(days=1)
+six = today.replace(hour=6, minute=0, second=0, microsecond=0) + timedelta(days=1)
 redis.delete(twins.keys.job + "Ida")
 first = twins.submit("ring", {"room": 1}, at=six, id="Ida")
 dropped = twins.cancel("Ida")
