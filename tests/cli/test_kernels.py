@@ -25,7 +25,8 @@ async def _answer_and_send():
             await ours.recv()
             channel = Manager.client_factory.default_value.shell_channel_class.default_value(ours, session)
             waiting = asyncio.create_task(channel.get_msg(timeout=100))
-            await asyncio.sleep(0.05)  # no condition says that it waits; too short, and the test shows less
+            for _ in range(50):  # turns of the loop: after a few it waits
+                await asyncio.sleep(0)
             session.send(kernel, "execute_reply", content={"it": "came"})
             channel.send(session.msg("comm_msg"))
             assert zmq.Socket.shadow(ours.underlying).poll(60_000)  # a send that comes last uses up the notice so

@@ -62,7 +62,8 @@ def test_keys_and_bytes_after_50_and_after_450_jobs(make_queue, redis):
         assert queue.counts().totals == {}
     (keys, size), (keys_later, size_later) = weights
     assert keys_later == keys
-    assert abs(size_later - size) < 400, "400 more jobs, and not a byte for each"
+    slack = 400 if redis.server.product == "Valkey" else 40  # a table of Valkey's grows by 160 bytes once
+    assert abs(size_later - size) < slack, "400 more jobs, and not the tenth of a byte for each"
 
 
 def test_the_store_is_empty_when_all_is_done(queue):

@@ -26,7 +26,7 @@ def test_it_is_refused(apart, name):
     text, problem = REFUSED[name]
     with pytest.raises(ExploreError) as caught:
         judged(apart(text))
-    assert problem in str(caught.value)
+    assert any(one in str(caught.value) for one in ([problem] if isinstance(problem, str) else problem))
     assert "\n" not in str(caught.value).strip()
 
 

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from support.task import Task
+from support.task import TASKS
 
-TASK = Task("03_whose_clock", "call_in(redis, room, seconds)")
+TASK = TASKS["call_in"]
 
 LUA = """script = '''
 local t = redis.call('TIME')
@@ -76,25 +76,13 @@ ANSWERS = {
 }  # fmt: skip
 
 
-def verdict(redis, body):
-    return TASK.verdict(body, redis=redis, LINES="lines", COUNT="count")
-
-
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_in_line_and_on_time(redis, answer):
     body, said = ANSWERS[answer]
-    assert re.search(said, verdict(redis, body))
+    assert re.search(said, TASK.verdict(redis, body))
 
 
 def test_the_time_of_a_real_server_has_parts_of_a_ms(redis):
     """They must be cut off. (The fake's time is in whole ms.)"""
-    said = verdict(redis, lua(now="t[1] * 1000 + t[2] / 1000"))
+    said = TASK.verdict(redis, lua(now="t[1] * 1000 + t[2] / 1000"))
     assert ("whole milliseconds" in said) == (redis.server.kind == "private")
-
-
-def test_the_solution_in_the_fold_passes(redis):
-    assert verdict(redis, TASK.solution()).startswith("Passed")
-
-
-def test_the_stub_does_not_pass(as_stored):
-    assert "Not yet" in TASK.stored(as_stored)

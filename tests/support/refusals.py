@@ -25,7 +25,10 @@ REFUSED = {
     "an exec": ("import os\ndef claim(r, w): os.execv('/bin/true', ['true'])", "ended its process, with exit code 0"),
     "the socket closed": (WIRE + "def claim(r, w): end.close(); racy(r, w)", "worker A ended its process, with exit"),
     # its error ends it, or first the thread that ends a process whose owner is gone
-    "all files closed": ("import os\ndef claim(r, w): os.closerange(3, 999); r.ping()", "worker A "),
+    "all files closed": (
+        "import os\ndef claim(r, w): os.closerange(3, 999); r.ping()",
+        ("ended its process, with exit", "was ended by SIGKILL"),
+    ),
     "the socket shut": (WIRE + "def claim(r, w):\n    end.shutdown(2)\n    while True: pass", "was ended by SIGKILL"),
     "half of it shut": (WIRE + "def claim(r, w):\n    end.shutdown(1)\n    while True: pass", "closed its connection"),
     "garbage": (WIRE + "def claim(r, w): raw(b'hello')", "worker A sent what is no message: b'hello'"),

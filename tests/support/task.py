@@ -1,6 +1,8 @@
 """The exercise at the end of a notebook, put to answers that nobody has typed into it."""
 
+import copy
 import textwrap
+import time
 
 from jobkit.cli import notebooks, store
 from jobkit.explore import Report, explore
@@ -9,16 +11,17 @@ from jobkit.explore import Report, explore
 class Task:
     """The exercise of a page: `Task("03_whose_clock", "call_in(redis, room, seconds)")`.
 
-    `given`: how the cells begin that the check needs and that stand before it.
+    `names`: what the check finds on its page, beside what all of them find. `given`: how the cells
+    begin that it needs and that stand before it.
     """
 
-    def __init__(self, page, signature, given=()):
+    def __init__(self, page, signature, *, names=(), given=()):
         self.cells = store.load(notebooks.FOLDER / f"{page}.py").cells
-        self.page, self.signature, self.given = page, signature, given
+        self.page, self.signature, self.names, self.given = page, signature, dict(names), given
 
-    def verdict(self, body, **names):
-        """Run the page's check of a function with this body, among these names; return what it says."""
-        found = {"explore": explore} | names
+    def verdict(self, redis, body):
+        """Run the page's check of a function with this body; return what it says."""
+        found = {"explore": explore, "redis": redis, "clock": redis.clock, "time": time} | copy.deepcopy(self.names)
         for cell in self.cells:
             if cell.cell_type == "code" and cell.source.startswith(tuple(self.given)):
                 exec(cell.source, found)
@@ -42,3 +45,40 @@ class Task:
 
 def _checks(cell):
     return "check" in cell.metadata.get("tags", [])
+
+
+TASKS = {
+    "call_in": Task(
+        "03_whose_clock",
+        "call_in(redis, room, seconds)",
+        names={"LINES": "lines", "COUNT": "count"},
+    ),
+    "call_off": Task(
+        "11_cancel",
+        "call_off(redis, room)",
+        names={"TRAY": "tray", "LIST": "list", "CARDS": "card:"},
+    ),
+    "chalk": Task(
+        "06_long_jobs_and_zombies",
+        "chalk(redis, wine, bottles, token)",
+        given=["BOARDS = "],
+        names={"SEEN": {}},
+    ),
+    "points": Task(
+        "07_exactly_once",
+        "add_points(redis, order, guest, points)",
+        given=["POINTS, GIVEN = "],
+    ),
+    "round": Task(
+        "05_worker_dies",
+        "sweep(redis, me)",
+        given=["LEASE, BURIED = "],
+        names={"LINE": "line"},
+    ),
+    "send_back": Task(
+        "10_poison_and_dead_letters",
+        "send_back(redis, rooms, over)",
+        names={"DEAD": "dead", "DELAYED": "delayed", "CARD": "job:"},
+    ),
+    "tick": Task("04_apart", "tick(redis, limit)", names={"DELAYED": "delayed", "CARD": "card:", "TRAY": "tray:"}),
+}
