@@ -48,8 +48,8 @@ class PrivateServer:
     """A running Redis of this process's own: `with PrivateServer() as server: server.client()`.
 
     `program` is one of `find_servers()`, by default the first that is usable. `appendonly=True`
-    writes every command to disk, so that `restart` brings the data back; without it, a restart
-    begins empty. `over` is "unix", "loopback", or None for what can be had here. Raises
+    writes every command to disk before it is answered, so that `restart` brings all of it back;
+    without it, a restart begins empty. `over` is "unix", "loopback", or None for what can be had here. Raises
     ServerUnavailable where there is no usable server, or it does not answer.
     """
 
@@ -57,7 +57,7 @@ class PrivateServer:
         program = program or next(usable_servers(), None)
         if program is None:
             raise ServerUnavailable(f"no Redis server to start: {why_none()}")
-        conf = [*KEEPS, f"appendonly {'yes' if appendonly else 'no'}"]
+        conf = [*KEEPS, f"appendonly {'yes' if appendonly else 'no'}", "appendfsync always"]
         problem = ServerUnavailable("no folder for temporary files has a path short enough for a Unix socket")
         for folder, unix in _places(over):
             try:
@@ -169,11 +169,12 @@ class PrivateServer:
             os.close(read)
 
     def _answer(self, *, but_not: int = 0) -> dict[str, Any]:
-        """What INFO says, as soon as the server answers (with another process id than `but_not`)."""
+        """What INFO says, as soon as the server is ready (with another process id than `but_not`)."""
         clock = Clock()
         deadline = clock.monotonic() + PATIENCE
         while True:
             try:
+                self._direct.ping()  # refused while it reads its data from disk, which INFO is not
                 told: Any = self._direct.info("server")
                 if told["process_id"] != but_not:
                     return dict(told)

@@ -32,7 +32,6 @@ def server(live_server):
 def queue(server, store):
     with server.client() as redis:
         redis.flushall()
-        redis.config_set("appendfsync", "always")
         yield Queue(redis, "q", ready=store, lease=1, max_attempts=50)
 
 
@@ -78,11 +77,7 @@ def disturb(queue, eventually, trouble, times):
 
 
 def test_killed_and_started_again(server, queue, eventually):
-    def kill():
-        server.restart()
-        queue.redis.config_set("appendfsync", "always")
-
-    disturb(queue, eventually, kill, times=3)
+    disturb(queue, eventually, server.restart, times=3)
 
 
 def test_all_clients_cut_off_and_all_scripts_forgotten(queue, eventually):
