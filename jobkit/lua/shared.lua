@@ -80,3 +80,49 @@ local function take_back(id, f, at, to, why)
   end
   return outcome
 end
+
+-- The state of a job by its record, or by its place where the record has none.
+local function state_of(to, id)
+  local known = redis.call('HGET', to.job .. id, 'state')
+  return known or (redis.call('ZSCORE', to.delayed, id) and 'scheduled' or 'ready')
+end
+
+local made = {jobs = 0, ready = false, earliest = nil} -- by this script, for `announce`
+
+local function create(to, nonce, id, when, task, args, max, priority, entity, lease)
+  local record, t = to.job .. id, now()
+  local at = string.sub(when, 1, 1) == '+' and t + string.sub(when, 2) or tonumber(when)
+  redis.call('HSET', record, 'task', task, 'args', args, 'created', t, 'run_at', at)
+  if max ~= '5' then redis.call('HSET', record, 'max', max) end -- a limit of 5 goes without saying
+  if nonce ~= '' then redis.call('HSET', record, 'nonce', nonce) end
+  if priority ~= '0' then redis.call('HSET', record, 'priority', priority) end
+  if entity ~= '' then redis.call('HSET', record, 'entity', entity) end
+  if lease ~= '' then redis.call('HSET', record, 'lease', lease) end
+  made.jobs = made.jobs + 1
+  if at <= t then
+    push(id)
+    made.ready = true
+    return 'ready'
+  end
+  redis.call('ZADD', to.delayed, at, id)
+  made.earliest = math.min(made.earliest or at, at)
+  return 'scheduled'
+end
+
+-- Take a new job, unless its id is known: eight values, as submit.lua names them. Returns submit's answer.
+-- `to` (here and below): the keys delayed, totals, job, bell. After the last job, call `announce`.
+local function accept(to, nonce, id, ...)
+  if redis.call('EXISTS', to.job .. id) == 0 then return 'created ' .. create(to, nonce, id, ...) end
+  local again = nonce == '' or redis.call('HGET', to.job .. id, 'nonce') == nonce
+  return (again and 'created ' or 'exists ') .. state_of(to, id)
+end
+
+-- Count what this script made, and ring once for all of it if anybody must look earlier than he would.
+local function announce(to)
+  if made.jobs > 0 then
+    redis.call('HINCRBY', to.totals, 'submitted', made.jobs)
+    name_store()
+  end
+  local first = made.earliest and redis.call('ZRANGE', to.delayed, 0, 0, 'WITHSCORES')[2]
+  if made.ready or first and tonumber(first) >= made.earliest then redis.call('PUBLISH', to.bell, 'due') end
+end

@@ -54,8 +54,8 @@ MUTANTS = {
     ),
     "a limit that is none": ("lua/promote.lua", "'LIMIT', 0, ARGV[1]", "'LIMIT', 0, -1", f"{CORE}promoting.py"),
     "an id taken twice": (
-        "lua/submit.lua",
-        "redis.call('EXISTS', job .. id) == 0",
+        "lua/shared.lua",
+        "redis.call('EXISTS', to.job .. id) == 0",
         "true",
         f"{CORE}submitting.py",
     ),

@@ -146,17 +146,18 @@ FAULTS = {
         "lua/shared.lua", FLAG, "if", "recover", "recover", "late, asked to stop", CANCEL
     ),
     "submit does not look whether the job is there": Fault(
-        "lua/submit.lua", "redis.call('EXISTS', job .. id) == 0", "true", "submit", "submit", "nothing", TWICE
+        "lua/shared.lua", "redis.call('EXISTS', to.job .. id) == 0", "true", "submit", "submit", "nothing", TWICE
     ),
     "submit does not know its own call again": Fault(
-        "lua/submit.lua",
-        "redis.call('HGET', job .. id, 'nonce') == nonce",
+        "lua/shared.lua",
+        "redis.call('HGET', to.job .. id, 'nonce') == nonce",
         "false",
         "submit",
         "submit",
         "nothing",
         AGAIN,
     ),
+    "submit is not counted": Fault("lua/submit.lua", "announce(to)\n", "\n", "submit", "submit", "nothing", BOOKS),
     "cancel ends a job that runs": Fault(
         "lua/cancel.lua", RUNNING, "if state and state ~= 'running' then", "cancel", "ack", "running", LEASE
     ),
