@@ -53,6 +53,8 @@ class Counts:
     """
 
     scheduled: int
+    waiting: int
+    """Behind another job of their entity."""
     ready: int
     running: int
     dead: int
@@ -69,7 +71,7 @@ class Counts:
         ready hides one until a claim skips it; and 0 if the totals are gone, too.
         """
         came, went = self._sum("submitted", "requeued"), self._sum("done", "cancelled", "dead")
-        live = came - went - self.scheduled - self.ready - self.running
+        live = came - went - self.scheduled - self.waiting - self.ready - self.running
         letters = self._sum("dead") - self._sum("requeued", "dropped") - self.dead
         return max(0, live) + max(0, letters)
 

@@ -3,12 +3,13 @@
                     +------- retry -------+
                     v                     |
     submit --> scheduled --> ready --> running --> done
-                  |  ^         |  ^       |  |
-                  |  |         |  +-------+  +---> dead ---> (requeue: scheduled)
-                  |  |         |  released,  |
-                  |  |         |  recovered  |
-                  +--|---------+-------------+---> cancelled
-                     +--- requeue
+     |            |  ^         |  ^       |  |
+     |            |  |         |  +-------+  +---> dead ---> (requeue: scheduled, or waiting)
+     |            |  |         |  released,  |
+     |            |  |         |  recovered  |
+     |            +--|---------+-------------+---> cancelled
+     |               +--- requeue
+     +--> waiting, behind another job of its entity ---> scheduled, ready or cancelled
 
 A record is a hash, with the fields
 
@@ -17,7 +18,8 @@ A record is a hash, with the fields
     attempt token entry started worker  from the first claim on
     ended settled events history:<n>    from the first end on
     cancel, replays replay              where it happened
-    state                               running, done, dead or cancelled
+    place                               while it waits behind another job of its entity
+    state                               waiting, running, done, dead or cancelled
 
 Without `state`, the job is scheduled if the delayed set holds it, else ready: what a structure
 says is not written down a second time. Nor is what can be left out: a byte in each record is a
@@ -44,6 +46,8 @@ class State(StrEnum):
     """Where a job is in its life."""
 
     SCHEDULED = "scheduled"
+    WAITING = "waiting"
+    """Behind another job of its entity."""
     READY = "ready"
     RUNNING = "running"
     DONE = "done"

@@ -9,6 +9,8 @@ that even an id full of braces changes nothing.
                                       ids; or, of design B, ready:9 ... ready:0, a list per priority
     <prefix>{queue}:alone     the same, for jobs whose lease ran out: handed out one at a time
     <prefix>{queue}:leases    zset    id -> when its lease ends (ms), where the store is no stream
+    <prefix>{queue}:lanes     hash    entity -> the id of the one job of it that does not wait
+    <prefix>{queue}:waiting   zset    who waits behind another job of its entity: <bytes>:<entity>:<place>:<id>
     <prefix>{queue}:store     string  which ready store it has: the first submit says it
     <prefix>{queue}:dead      zset    id -> when it was buried (ms)
     <prefix>{queue}:totals    hash    what only ever grows: submitted, done, retried, ...
@@ -40,7 +42,7 @@ NAME_BYTES = 200
 """The longest name of a queue, in bytes."""
 
 
-_NAMES = ("delayed", "ready", "alone", "leases", "store", "dead", "totals", "tokens", "bell")
+_NAMES = ("delayed", "ready", "alone", "leases", "lanes", "waiting", "store", "dead", "totals", "tokens", "bell")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Keys:
     ready: str = field(init=False)
     alone: str = field(init=False)
     leases: str = field(init=False)
+    lanes: str = field(init=False)
+    waiting: str = field(init=False)
     store: str = field(init=False)
     dead: str = field(init=False)
     totals: str = field(init=False)

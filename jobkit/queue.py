@@ -122,8 +122,10 @@ class Queue:
         What is not in the future (0, a negative delay, a moment that has passed) means now.
         `args` are the handler's keyword arguments (kept as JSON), or bytes. An `id` of your own
         makes the job unique: while its record lives, a second submit changes nothing and says in
-        which state the first one is. `priority` is from 0 to 9, 9 the most urgent: the store `Lists`
-        obeys it. `lease` is seconds, a lease of the job's own: the store `Leases` keeps one per job.
+        which state the first one is. Jobs of one `entity` run one at a time, in the order of their
+        submission: a job is WAITING while one before it is not over. `priority` is from 0 to 9, 9 the
+        most urgent: the store `Lists` obeys it. `lease` is seconds, a lease of the job's own: the store
+        `Leases` keeps one per job.
         Raises JobError or DelayError before anything is written.
         """
         return self.submit_many([New(task, args, delay, at, id, priority, entity, max_attempts, lease)])[0]
@@ -287,9 +289,9 @@ class Queue:
 
     def counts(self) -> Counts:
         """Count the jobs per state, all at one instant."""
-        scheduled, ready, running, dead, wait, *flat = self._scripts.call(self.redis, "counts")
+        scheduled, waiting, ready, running, dead, wait, *flat = self._scripts.call(self.redis, "counts")
         totals = {name.decode(): int(n) for name, n in zip(flat[::2], flat[1::2], strict=True)}
-        return Counts(scheduled, ready, running, dead, None if wait < 0 else wait / 1000, totals)
+        return Counts(scheduled, waiting, ready, running, dead, None if wait < 0 else wait / 1000, totals)
 
     # -- dead letters, and what has no place ------------------------------------
 
@@ -342,14 +344,18 @@ class Queue:
         """Find jobs that no structure holds (a key was deleted, or evicted: `counts().lost`) and put them back.
 
         They are ready again, or scheduled if their time is still to come; one at its last attempt
-        is buried, as `recover` would; a lost dead letter is listed again. Reads every record by
-        SCAN: not for each minute. Returns the ids of what was found.
+        is buried, as `recover` would; a lost dead letter is listed again; a lane whose head is gone
+        is set going. Reads every record by SCAN: not for each minute. Returns the ids of what was found.
         """
 
         def adopt(job_id: bytes, seen: str) -> bool:
             return self._scripts.call(self.redis, "adopt", id=job_id, seen=seen) in {b"recovered", b"dead"}
 
-        return repair.repair(self.redis, self.keys, self.store, adopt)
+        def resume(entities: list[bytes]) -> list[bytes]:
+            heads: list[bytes] = self._scripts.call(self.redis, "resume", *entities)
+            return heads
+
+        return repair.repair(self.redis, self.keys, self.store, adopt, resume)
 
 
 _AFTER_FAIL = {"retry": State.SCHEDULED, "dead": State.DEAD, "cancelled": State.CANCELLED}

@@ -9,28 +9,48 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jobkit import lanes
 from jobkit.keys import Keys
 from jobkit.ready import Store
 
 PAGE = 500
 
 
-def repair(redis: Any, keys: Keys, store: Store, adopt: Callable[[bytes, str], bool]) -> list[str]:
+def repair(
+    redis: Any,
+    keys: Keys,
+    store: Store,
+    adopt: Callable[[bytes, str], bool],
+    resume: Callable[[list[bytes]], list[bytes]],
+) -> list[str]:
     """Call `adopt(id, seen)` for each record that may have lost its place; return the ids that it adopted.
+
+    Then each lane is at rest or has its head, if there is one left: `resume(entities)` sets the others
+    going, and returns the ids of their new heads.
 
     `seen` is how far the store was read before: a job may move meanwhile, so `adopt.lua` looks
     through what came in since. What it adopts comes in, too, so now and then the store is read anew.
     """
     adopted: list[str] = []
-    held, seen = store.scan(redis, keys)
+    held, seen = _held(redis, keys, store)
     since = 0
     for page in _pages(redis, keys):
         if since >= PAGE:
-            (held, seen), since = store.scan(redis, keys), 0
+            (held, seen), since = _held(redis, keys, store), 0
         found = [job_id.decode() for job_id in _unplaced(redis, keys, page, held) if adopt(job_id, seen)]
         since += len(found)
         adopted += found
+    for page in lanes.without_head(redis, keys):
+        adopted += [job_id.decode() for job_id in (resume(page) if page else []) if job_id.decode() not in adopted]
     return adopted
+
+
+def _held(redis: Any, keys: Keys, store: Store) -> tuple[set[bytes], str]:
+    """Return the ids of all who stand in the ready store or in a lane, and how far the store was read."""
+    held, seen = store.scan(redis, keys)
+    for page in lanes.waiting(redis, keys):
+        held.update(one.id for one in page)
+    return held, seen
 
 
 def _pages(redis: Any, keys: Keys) -> Iterator[list[bytes]]:
@@ -50,12 +70,20 @@ def _unplaced(redis: Any, keys: Keys, ids: list[bytes], held: set[bytes]) -> Ite
     """Yield the ids that no structure holds, as far as one can tell from here."""
     pipe = redis.pipeline(transaction=False)
     for job_id in ids:
-        pipe.hget(keys.job.encode() + job_id, "state")
+        pipe.hmget(keys.job.encode() + job_id, "state", "entity")
         pipe.zscore(keys.delayed, job_id)
         pipe.zscore(keys.dead, job_id)
     answers = pipe.execute()
-    for job_id, state, due, buried in zip(ids, answers[::3], answers[1::3], answers[2::3], strict=True):
+    heads = _headless(redis, keys, {entity for (state, entity) in answers[::3] if entity and state is None})
+    for job_id, (state, entity), due, buried in zip(ids, answers[::3], answers[1::3], answers[2::3], strict=True):
         waiting = state is None and due is None and job_id not in held
-        skipped = state == b"cancelled" and job_id not in held
-        if state == b"running" or waiting or skipped or (state == b"dead" and buried is None):
+        skipped = state in {b"cancelled", b"waiting"} and job_id not in held
+        headless = state is None and entity in heads
+        if state == b"running" or waiting or skipped or headless or (state == b"dead" and buried is None):
             yield job_id
+
+
+def _headless(redis: Any, keys: Keys, entities: set[bytes]) -> set[bytes]:
+    """Return those of whose lanes no head is known."""
+    heads = redis.hmget(keys.lanes, list(entities)) if entities else []
+    return {entity for entity, head in zip(entities, heads, strict=True) if head is None}

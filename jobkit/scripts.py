@@ -3,7 +3,7 @@
 The header comment of a file is its signature: `-- KEYS[1] delayed ...`, `-- ARGV[2] limit ...`,
 `-- ARGV[3..] ids ...` for a rest of any length. A wrong or missing name raises TypeError, as it
 would for a Python function. Before each verb the loader puts `opening.lua`, the prelude of the
-ready store and `shared.lua`, so that a verb is written once for all stores.
+ready store, `lanes.lua` and `shared.lua`, so that a verb is written once for all stores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from redis.exceptions import NoScriptError, ResponseError
 from jobkit.errors import ConfigError
 from jobkit.keys import Keys
 
-_PARAMETER = re.compile(r"\b(KEYS|ARGV|STORE)\[(\d+)(\.\.)?\]\s+(\w+)")
+_PARAMETER = re.compile(r"\b(KEYS|ARGV|STORE|LANE)\[(\d+)(\.\.)?\]\s+(\w+)")
 
 Arg = str | bytes | int | float
 
@@ -48,7 +48,7 @@ def load(name: str, package: str = "jobkit.lua") -> Source:
     """Read `name`.lua and its header. Raises ValueError if the header does not count from 1."""
     text = resources.files(package).joinpath(f"{name}.lua").read_text("utf-8")
     header = "\n".join(line for line in text.splitlines() if line.startswith("--"))
-    found: dict[str, list[str]] = {"KEYS": [], "ARGV": [], "STORE": []}
+    found: dict[str, list[str]] = {"KEYS": [], "ARGV": [], "STORE": [], "LANE": []}
     rest = None
     for table, position, dots, parameter in _PARAMETER.findall(header):
         if int(position) != len(found[table]) + 1:
@@ -57,7 +57,7 @@ def load(name: str, package: str = "jobkit.lua") -> Source:
             rest = parameter
         else:
             found[table].append(parameter)
-    return Source(name, text, tuple(found["KEYS"] or found["STORE"]), tuple(found["ARGV"]), rest)
+    return Source(name, text, tuple(found["KEYS"] or found["STORE"] or found["LANE"]), tuple(found["ARGV"]), rest)
 
 
 class Scripts:
@@ -102,14 +102,17 @@ class _Bound:
     def __init__(self, names: tuple[str, ...], keys: Keys, store: Source, kind: str) -> None:
         self._queue, self._kind = keys.queue, kind
         sources = [load(name) for name in names]
-        wanted = list(dict.fromkeys([key for source in sources for key in source.keys] + [*store.keys, "store"]))
+        lanes = load("lanes")
+        named = [key for source in sources for key in source.keys] + [*store.keys, *lanes.keys, "store"]
+        wanted = list(dict.fromkeys(named))
         at = {key: position for position, key in enumerate(wanted, 1)}
 
         def table(keys: tuple[str, ...]) -> str:
             return "{" + ", ".join(f"KEYS[{at[key]}]" for key in keys) + "}"
 
         lines = [f"-- {', '.join(names)}", f"local KIND, KIND_KEY = '{kind}', KEYS[{at['store']}]"]
-        lines += [load("opening").text, f"local STORE = {table(store.keys)}", store.text, load("shared").text]
+        lines += [load("opening").text, f"local STORE, LANE = {table(store.keys)}, {table(lanes.keys)}"]
+        lines += [store.text, lanes.text, load("shared").text]
         if len(sources) == 1:
             lines.append(sources[0].text)
         else:

@@ -12,7 +12,7 @@ from jobkit.cli.text import table
 from jobkit.clock import spoken
 from jobkit.queue import Queue
 
-STATES = ("scheduled", "ready", "running", "dead")
+STATES = ("scheduled", "waiting", "ready", "running", "dead")
 TOTALS = ("submitted", "done", "retried", "recovered", "released", "cancelled", "dead", "dropped", "requeued")
 """In the order of a job's life; a total that this version does not know comes after them."""
 
@@ -40,7 +40,8 @@ def command(queue: str, url: str | None, prefix: str | None, as_json: bool) -> N
         click.echo(json.dumps(answer, indent=1))
         return
     remarks = {"scheduled": next_due(counts), "dead": "" if oldest is None else f"the oldest for {say(oldest)}"}
-    rows = [(state, f"{getattr(counts, state):,}", remarks.get(state, "")) for state in STATES]
+    shown = [state for state in STATES if state != "waiting" or counts.waiting]
+    rows = [(state, f"{getattr(counts, state):,}", remarks.get(state, "")) for state in shown]
     if counts.lost:
         rows.append(("lost", f"{counts.lost:,}", "a key of the queue is gone: Queue.repair() looks for them"))
     click.echo(table(("now", "jobs", ""), rows, right=("jobs",)))

@@ -12,19 +12,20 @@ local t, answers, entries, mine = now(), {}, {}, {}
 
 for i = 2, #ARGV, 2 do
   local record = job .. ARGV[i]
-  local f = redis.call('HMGET', record, 'state', 'token', 'entry')
+  local f = redis.call('HMGET', record, 'state', 'token', 'entry', 'entity')
   local yes, answer = held({state = f[1], token = f[2]}, ARGV[i + 1], 'ack')
   if yes and not mine[record] then
     entries[#entries + 1], mine[record] = f[3], true
-    mine[#mine + 1] = record
+    mine[#mine + 1] = {id = ARGV[i], entity = f[4]}
   end
   answers[#answers + 1] = yes and 'done' or answer
 end
 
 drop(entries) -- first: it frees memory, and after it a full server accepts the rest, too
-for _, record in ipairs(mine) do
-  redis.call('HSET', record, 'state', 'done', 'ended', t)
-  redis.call('PEXPIRE', record, ARGV[1])
+for _, f in ipairs(mine) do
+  redis.call('HSET', job .. f.id, 'state', 'done', 'ended', t)
+  redis.call('PEXPIRE', job .. f.id, ARGV[1])
+  leave(f.id, f)
 end
 if #mine > 0 then redis.call('HINCRBY', totals, 'done', #mine) end
 return answers

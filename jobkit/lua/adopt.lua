@@ -20,11 +20,19 @@ local elsewhere = other_store()
 if elsewhere then return elsewhere end
 
 local record = job .. id
-local f = read(record, 'task', 'state', 'entry', 'started', 'ended', 'attempt', 'max', 'cancel', 'run_at')
+local f = read(record, 'task', 'state', 'entry', 'started', 'ended', 'attempt', 'max', 'cancel', 'run_at',
+  'entity', 'place')
 local running, t = f.state == 'running', now()
 
 if not f.task or f.state == 'done' then return 'kept' end
 if f.state == 'dead' then return redis.call('ZADD', dead, 'NX', f.ended, id) == 1 and 'dead' or 'kept' end
+if f.state == 'waiting' then
+  if stand(id, f) == 0 then return 'kept' end
+  remember(record, ARGV[3], t, t, 0, 'recovered', 0, 'found in no structure')
+  redis.call('HINCRBY', totals, 'recovered', 1)
+  return 'recovered'
+end
+if running or not f.state then remember_head(id, f) end
 if running and holds(f.entry, id) then return 'kept' end
 if not running and (redis.call('ZSCORE', delayed, id) or arrived(id, ARGV[2])) then return 'kept' end
 if f.state == 'cancelled' then
@@ -34,7 +42,7 @@ end
 
 if not running and tonumber(f.run_at) > t then -- never before its time, not even after a loss
   remember(record, ARGV[3], t, t, 0, 'recovered', f.run_at - t, 'found in no structure')
-  schedule(delayed, bell, id, f.run_at)
+  schedule(id, f.run_at)
   redis.call('HINCRBY', totals, 'recovered', 1)
   return 'recovered'
 end

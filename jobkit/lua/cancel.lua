@@ -11,16 +11,16 @@
 local delayed, totals, job, id = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
 local record = job .. id
 
-if redis.call('EXISTS', record) == 0 then return 'missing' end
-local state = redis.call('HGET', record, 'state')
-if state == 'running' then
+local f = read(record, 'task', 'state', 'entity', 'place')
+if not f.task then return 'missing' end
+if f.state == 'running' then
   redis.call('HSET', record, 'cancel', 1)
   return 'requested'
 end
-if state then return state end
+if f.state and f.state ~= 'waiting' then return f.state end
 
-set_cancelled(totals, record, now(), ARGV[2])
-if redis.call('ZREM', delayed, id) == 0 then
+set_cancelled(totals, job, id, f, now(), ARGV[2])
+if not f.state and redis.call('ZREM', delayed, id) == 0 then
   -- It is ready: its entry stays in the store until a claim skips it, and so must the record.
   -- Otherwise the id could be used anew meanwhile, and the old entry would run the new job early.
   redis.call('PERSIST', record)

@@ -43,7 +43,7 @@ for i = 1, #taken, 2 do
   local state, attempt = f[10], (f[9] or 0) + 1
   if state == 'running' and attempt > tonumber(f[3] or 5) then -- its group was lost, and reads it anew
     skipped[#skipped + 1] = entry
-    take_back(id, read(record, 'attempt', 'max', 'started', 'cancel'), t, to, 'handed out again, once too often')
+    take_back(id, read(record, 'attempt', 'max', 'started', 'cancel', 'entity'), t, to, 'handed out again, once too often')
   elseif f[1] and state ~= 'cancelled' and state ~= 'done' and state ~= 'dead' then
     token = token + 1
     if tonumber(f[11] or 0) >= token then -- the counter was lost: no token may come twice

@@ -23,7 +23,8 @@ local t, recovered, buried, entries = now(), 0, 0, {}
 
 for i = 1, #late, 2 do
   local entry, id = late[i], late[i + 1]
-  local f = read(job .. id, 'state', 'entry', 'attempt', 'max', 'started', 'cancel', 'worker')
+  local f = read(job .. id, 'state', 'entry', 'attempt', 'max', 'started', 'cancel', 'worker',
+    'entity')
   entries[#entries + 1] = entry
   if f.state == 'running' and f.entry == entry then
     local outcome = take_back(id, f, t, to, 'lease expired, held by ' .. f.worker)

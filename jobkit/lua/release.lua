@@ -14,14 +14,14 @@ local t, answers, rung = now(), {}, false
 for i = 3, #ARGV, 2 do
   local id, token = ARGV[i], ARGV[i + 1]
   local record = job .. id
-  local f = read(record, 'state', 'token', 'settled', 'entry', 'attempt', 'started', 'cancel')
+  local f = read(record, 'state', 'token', 'settled', 'entry', 'attempt', 'started', 'cancel', 'entity')
   local mine, answer = held(f, token, 'release')
   if mine then
     drop({f.entry})
     redis.call('HINCRBY', record, 'attempt', -1)
     if f.cancel then
       answer = 'cancelled'
-      set_cancelled(totals, record, t, ARGV[2])
+      set_cancelled(totals, job, id, f, t, ARGV[2])
     else
       answer, rung = 'ready', true
       redis.call('HDEL', record, 'state')

@@ -1,4 +1,5 @@
--- What several verbs need; the loader puts it before every verb, after the store.
+-- What several verbs need; the loader puts it before every verb, after the store and the lanes. `f`: what was
+-- read of a record.
 
 -- Is this token the newest claim of a running job? If not, the answer: what the same verb was told
 -- before (its reply was lost, it asks again), or 'stale'.
@@ -24,12 +25,6 @@ local function remember(record, keep, started, ended, attempt, outcome, delay, d
   if n > tonumber(keep) then redis.call('HDEL', record, 'history:' .. (n - keep)) end
 end
 
--- Set a job's time; a sleeper must know if no other job is due before it.
-local function schedule(delayed, bell, id, at)
-  redis.call('ZADD', delayed, at, id)
-  if redis.call('ZRANGE', delayed, 0, 0)[1] == id then redis.call('PUBLISH', bell, 'due') end
-end
-
 -- Drop the oldest dead letters beyond a number and an age, at most `limit` of them.
 local function prune(dead, totals, job, max, age_ms, limit)
   local excess = math.min(tonumber(limit), redis.call('ZCARD', dead) - max)
@@ -46,16 +41,18 @@ local function prune(dead, totals, job, max, age_ms, limit)
 end
 
 -- The last thing that is done to a record: burying one letter may drop it, or another, for good.
-local function bury(dead, totals, job, id, at, max, age_ms)
+local function bury(dead, totals, job, id, f, at, max, age_ms)
   redis.call('HSET', job .. id, 'state', 'dead', 'ended', at)
+  leave(id, f)
   redis.call('ZADD', dead, at, id)
   redis.call('HINCRBY', totals, 'dead', 1)
   prune(dead, totals, job, max, age_ms, 10)
 end
 
-local function set_cancelled(totals, record, at, retention_ms)
-  redis.call('HSET', record, 'state', 'cancelled', 'ended', at)
-  redis.call('PEXPIRE', record, retention_ms)
+local function set_cancelled(totals, job, id, f, at, retention_ms)
+  redis.call('HSET', job .. id, 'state', 'cancelled', 'ended', at)
+  redis.call('PEXPIRE', job .. id, retention_ms)
+  leave(id, f)
   redis.call('HINCRBY', totals, 'cancelled', 1)
 end
 
@@ -70,9 +67,9 @@ local function take_back(id, f, at, to, why)
   end
   remember(record, to.history, f.started, at, f.attempt, outcome, 0, why)
   if outcome == 'cancelled' then
-    set_cancelled(to.totals, record, at, to.retention_ms)
+    set_cancelled(to.totals, to.job, id, f, at, to.retention_ms)
   elseif outcome == 'dead' then
-    bury(to.dead, to.totals, to.job, id, at, to.dead_max, to.dead_ms)
+    bury(to.dead, to.totals, to.job, id, f, at, to.dead_max, to.dead_ms)
   else
     redis.call('HDEL', record, 'state')
     push(id, true)
@@ -99,6 +96,7 @@ local function create(to, nonce, id, when, task, args, max, priority, entity, le
   if entity ~= '' then redis.call('HSET', record, 'entity', entity) end
   if lease ~= '' then redis.call('HSET', record, 'lease', lease) end
   made.jobs = made.jobs + 1
+  if entity ~= '' and not enter(id, {entity = entity}) then return 'waiting' end
   if at <= t then
     push(id)
     made.ready = true

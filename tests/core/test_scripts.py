@@ -8,7 +8,7 @@ import pytest
 from jobkit.keys import Keys
 from jobkit.scripts import Scripts, load
 
-PARTS = {"opening", "shared"}
+PARTS = {"opening", "lanes", "shared"}
 ALONE = {"once"}  # not a verb of the queue: it is called with keys of its caller's
 VERBS = sorted(
     path.name.removesuffix(".lua")

@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support import page
+from support.lane_pairs import LANE_FAULTS
 from support.pairs import row, total
 from support.parts import OPERATIONS
 from support.store_faults import ALL_FAULTS
@@ -26,9 +27,11 @@ def main():
         print(total(rows))
         stores = list(_told("stores", (_other(pool, store) for store in (Lists(), Leases()))))
         faults = list(_told("faults", pool.imap(_line, ALL_FAULTS)))
+        lanes = list(_told("lanes", pool.imap(_line, LANE_FAULTS)))
     page.write("pairs", [*map(str, rows), str(total(rows))])
     page.write("stores", stores)
     page.write("faults", faults)
+    page.write("lanes", lanes)
 
 
 def _told(name, lines):
@@ -45,8 +48,9 @@ def _other(pool, store):
 
 
 def _line(name):
+    fault = (ALL_FAULTS | LANE_FAULTS)[name]
     with pytest.MonkeyPatch.context() as patch:
-        return page.line(name, ALL_FAULTS[name], page.shown(ALL_FAULTS[name], patch))
+        return page.line(name, fault, page.shown(fault, patch))
 
 
 if __name__ == "__main__":

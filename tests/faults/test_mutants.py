@@ -85,8 +85,8 @@ MUTANTS = {
         f"{CORE}server_forgets.py",
     ),
     "an earlier job does not ring": (
-        "lua/shared.lua",
-        "redis.call('PUBLISH', bell, 'due')",
+        "lua/lanes.lua",
+        "redis.call('PUBLISH', BELL, 'due')",
         "",
         "worker/test_bell.py",
     ),

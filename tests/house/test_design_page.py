@@ -12,7 +12,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "design.md").read_text("utf-8")
 VERBS = "submit promote claim ack fail extend release cancel recover requeue counts"
 
 
-@pytest.mark.parametrize("part", ["delayed", "ready", "alone", "dead", "totals", "tokens", "job", "bell"])
+@pytest.mark.parametrize(
+    "part", ["delayed", "ready", "alone", "lanes", "waiting", "dead", "totals", "tokens", "job", "bell"]
+)
 def test_keys(part):
     key = getattr(Keys("queue"), part)
     assert re.search(rf"{{queue}}:{part}\b", PAGE), f"{key} is not in the table of keys"

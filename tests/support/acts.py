@@ -12,7 +12,7 @@ from jobkit.keys import Keys
 from jobkit.scripts import Scripts, load
 
 VERBS = ("submit", "promote", "claim", "ack", "fail", "extend", "release", "cancel", "recover", "requeue", "purge")
-VERBS += ("tidy", "adopt")
+VERBS += ("tidy", "adopt", "resume")
 SETTLES = {"ack": {"done"}, "fail": {"retry", "dead", "cancelled"}, "release": {"ready", "cancelled"}}
 """Verbs that end a claim -> the answers that say so."""
 

@@ -33,7 +33,7 @@ RECORD = "a record stays as long as it is needed"
 
 FLAG = "if f.cancel then\n    outcome = 'cancelled'\n  elseif"
 RUNNING = (
-    "if state == 'running' then\n  redis.call('HSET', record, 'cancel', 1)\n  return 'requested'\nend\nif state then"
+    "if f.state == 'running' then\n  redis.call('HSET', record, 'cancel', 1)\n  return 'requested'\nend\nif f.state and"
 )
 
 FAULTS = {
@@ -79,7 +79,7 @@ FAULTS = {
     ),
     "fail leaves its entry": Fault("lua/fail.lua", "drop({f.entry})", "", "fail", "fail", "running", TWICE),
     "fail forgets to schedule": Fault(
-        "lua/fail.lua", "schedule(delayed, bell, id, t + delay_ms)", "", "fail", "fail", "running", LOST
+        "lua/fail.lua", "schedule(id, t + delay_ms)", "", "fail", "fail", "running", LOST
     ),
     "fail does not note its answer": Fault(
         "lua/fail.lua", "'settled', token .. ' fail ' .. answer", "'settled', ''", "fail", "extend", "running", AGAIN
@@ -159,10 +159,16 @@ FAULTS = {
     ),
     "submit is not counted": Fault("lua/submit.lua", "announce(to)\n", "\n", "submit", "submit", "nothing", BOOKS),
     "cancel ends a job that runs": Fault(
-        "lua/cancel.lua", RUNNING, "if state and state ~= 'running' then", "cancel", "ack", "running", LEASE
+        "lua/cancel.lua", RUNNING, "if f.state and f.state ~= 'running' and", "cancel", "ack", "running", LEASE
     ),
     "cancel leaves the job in the delayed set": Fault(
-        "lua/cancel.lua", "if redis.call('ZREM', delayed, id) == 0 then", "do", "cancel", "promote", "due", TWICE
+        "lua/cancel.lua",
+        "if not f.state and redis.call('ZREM', delayed, id) == 0 then",
+        "do",
+        "cancel",
+        "promote",
+        "due",
+        TWICE,
     ),
     "cancel of a job that runs is not noted": Fault(
         "lua/cancel.lua", "redis.call('HSET', record, 'cancel', 1)", "", "cancel", "release", "running", CANCEL
@@ -231,7 +237,7 @@ FAULTS = {
         "lua/cancel.lua", "redis.call('PERSIST', record)", "", "claim, ack", "cancel", "ready", RECORD
     ),
     "the record of a done job is kept for ever": Fault(
-        "lua/ack.lua", "redis.call('PEXPIRE', record, ARGV[1])", "", "ack", "ack", "running", RECORD
+        "lua/ack.lua", "redis.call('PEXPIRE', job .. f.id, ARGV[1])", "", "ack", "ack", "running", RECORD
     ),
     "the claim that skips a cancelled job keeps its record": Fault(
         "lua/claim.lua", "redis.call('PEXPIRE', record, to.retention_ms)", "", "claim, ack", "cancel", "ready", RECORD

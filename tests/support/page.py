@@ -13,6 +13,7 @@ AGAIN = "make it anew: .venv/bin/python tests/explore/self_check.py"
 HEADS = {
     "pairs": "| operation | pairs | meetings | schedules | bound | verdict |\n|---|---|---|---|---|---|",
     "stores": "| store | pairs | meetings | schedules | bound | verdict |\n|---|---|---|---|---|---|",
+    "lanes": "| fault | who meet, and where the jobs are | promise that breaks | it takes |\n|---|---|---|---|",
     "faults": "| fault | who meet, and where the job is | promise that breaks | it takes |\n|---|---|---|---|",
 }
 

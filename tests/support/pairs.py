@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from random import Random
 
-from support.parts import HELD, LEADS, OPERATIONS, SETUPS, WRONG
+from support.parts import HELD, IN_LANES, LANES, LEADS, OPERATIONS, SETUPS, WRONG
 from support.promises import PROMISES
 from support.witness import LEASE, Witness
 
@@ -51,7 +51,7 @@ class _Queues:
 
 def _given(setup, store):
     queues = _Queues(store)
-    return lambda redis: SETUPS[setup](queues(redis, "set-up"))
+    return lambda redis: (SETUPS | LANES)[setup](queues(redis, "set-up"))
 
 
 def _worker(name, operation, setup, store):
@@ -66,9 +66,12 @@ def _worker(name, operation, setup, store):
 def met(*where, store=STREAMS, **options):
     """Explore operations in a set-up, whose name is the last: a crash, a lost reply, and a lease that passes."""
     *names, setup = where
-    witness = Witness(store, repairs=setup == "in no structure")
+    witness = Witness(store, repairs=setup.endswith("in no structure"))
     return explore(
-        *[_worker(who, (OPERATIONS | WRONG)[name], setup, store) for who, name in zip("ABC", names, strict=False)],
+        *[
+            _worker(who, (OPERATIONS | WRONG | IN_LANES)[name], setup, store)
+            for who, name in zip("ABC", names, strict=False)
+        ],
         given=_given(setup, store),
         always=[witness.watch, *PROMISES, witness.passed],
         finally_=[witness.recover, *PROMISES, witness.ended],

@@ -70,6 +70,48 @@ def lost(queue):
     queue.redis.clock.advance(1)
 
 
+def lane(queue, prepare=lambda queue: None, **how):
+    """Put three jobs of one entity into a queue, and do something with the first."""
+    for id in "jkl":
+        queue.submit("ok", id=id, entity="e", **how)
+    prepare(queue)
+
+
+def held(queue):
+    queue.claim("A")
+    queue.redis.clock.advance(AGE)
+
+
+def held_too_long(queue):
+    queue.claim("A")
+    queue.redis.clock.advance(AGE + LEASE)
+
+
+def buried(queue):
+    queue.fail(queue.claim("A")[0], "boom", permanent=True)
+
+
+def forgotten(queue):
+    queue.redis.delete(queue.keys.lanes, queue.keys.waiting, *structures(queue))
+    queue.redis.clock.advance(1)
+
+
+def evicted(queue):
+    queue.redis.delete(queue.keys.job + "j", *structures(queue))
+    queue.redis.hincrby(queue.keys.totals, "submitted", -1)
+
+
+LANES = {
+    "a lane of three": lane,
+    "a lane, its head running": lambda queue: lane(queue, held),
+    "a lane, its head late": lambda queue: lane(queue, held_too_long),
+    "a lane, its head late, last run": lambda queue: lane(queue, held_too_long, max_attempts=1),
+    "a lane, its first one dead": lambda queue: lane(queue, buried),
+    "a lane, its head in no structure": lambda queue: lane(queue, evicted),
+    "a lane in no structure": lambda queue: lane(queue, forgotten),
+}
+"""Set-ups of one entity's jobs j, k and l. What pairs meet there: `lane_pairs`."""
+
 SETUPS = {
     "nothing": lambda queue: None,
     "scheduled": submitted(delay=10),
@@ -195,6 +237,24 @@ WRONG = {
     "recover in pieces": _operation(recover_in_pieces, "late"),
 }
 """Not the kit's: what it would be without scripts."""
+
+
+def ack_two(queue, me, claim):
+    """Run two jobs, one after the other; the first may be held."""
+    for held in [claim] if claim else queue.claim(me):
+        for next_one in queue.ack_and_claim([held], me)[1]:
+            queue.ack(next_one)
+
+
+IN_LANES = {
+    "claim two, ack": _operation(ack_two, ""),
+    "ack, claim, ack": _operation(ack_two, "", held=True),
+    "cancel the second": _operation(lambda q, *_: q.cancel("k"), ""),
+    "submit a fourth": _operation(lambda q, *_: q.submit("ok", id="m", entity="e"), ""),
+    "submit of another": _operation(lambda q, *_: q.submit("ok", id="m", entity="f"), ""),
+    "fail for good": _operation(lambda q, _, claim: q.fail(claim, "boom", permanent=True), "", held=True),
+}
+"""What is done to the lane of the entity `e`: jobs j, k and l."""
 
 LONG = {"repair", "a worker's step"}
 """Operations of many commands: their pairs have many schedules, and are left to the slow tests."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from support.stores import structures
 
-DELAYED, DEAD = "delayed", "dead"
+DELAYED, DEAD, LANE = "delayed", "dead", "waiting"
 EFFECT = "{q}:effect:"
 
 
@@ -16,7 +16,7 @@ class Seen:
     record: dict
     ttl: int = -1
     places: tuple = ()
-    """One for each place: `delayed`, `dead`, or the name of its entry, such as `r1767225600000-0`."""
+    """One for each place: `delayed`, `dead`, `waiting`, or the name of its entry, such as `r1767225600000-0`."""
     leases: tuple = ()
     """(name of the entry, who holds it, ms since it was touched) of each entry that is pending."""
     effects: int = 0
@@ -34,7 +34,7 @@ class Seen:
     @property
     def live(self):
         """Whether the queue still has to do with it."""
-        return self.state in {"scheduled", "ready", "running", "dead"}
+        return self.state in {"scheduled", "waiting", "ready", "running", "dead"}
 
     @property
     def home(self):
@@ -42,11 +42,21 @@ class Seen:
         held = {entry for entry, *_ in self.leases}
         wanted = {
             "scheduled": lambda place: place == DELAYED,
-            "ready": lambda place: place not in {DELAYED, DEAD} and place not in held,
+            "waiting": lambda place: place == LANE,
+            "ready": lambda place: place not in {DELAYED, DEAD, LANE} and place not in held,
             "running": lambda place: place in held and place.encode() == self.record.get(b"entry"),
             "dead": lambda place: place == DEAD,
         }[self.state]
         return next(filter(wanted, self.places), None)
+
+    @property
+    def entity(self):
+        return self.record.get(b"entity")
+
+    @property
+    def turn(self):
+        """Where it stands in its lane; b"" at the head."""
+        return self.record.get(b"place", b"")
 
     @property
     def token(self):
@@ -130,7 +140,8 @@ def _kinds(queue):
     """Say of which type each key of a queue is that is no record; the rest are strings."""
     keys, waiting = queue.keys, "stream" if queue.store.name == "streams" else "list"
     kinds = {key: "zset" if key == keys.leases else waiting for key in structures(queue)}
-    return kinds | {keys.delayed: "zset", keys.dead: "zset", keys.totals: "hash"}
+    zsets = dict.fromkeys((keys.delayed, keys.dead, keys.waiting), "zset")
+    return kinds | zsets | dict.fromkeys((keys.totals, keys.lanes), "hash")
 
 
 def _kind(keys, kinds, key):
@@ -147,6 +158,9 @@ def _places(keys, zsets, streams):
     for where, key in ((DELAYED, keys.delayed), (DEAD, keys.dead)):
         for id, _ in zsets.get(key, [[]])[0]:
             places.setdefault(id.decode(), []).append(where)
+    for member, _ in zsets.get(keys.waiting, [[]])[0]:
+        size, _, rest = member.decode().partition(":")
+        places.setdefault(rest[int(size) + 18 :], []).append(LANE)
     for letter, key in (("r", keys.ready), ("a", keys.alone)):
         entries, pending, *_ = *streams.get(key, ()), [], []
         owner = {entry: fields[b"id"].decode() for entry, fields in entries}

@@ -42,9 +42,50 @@ def no_job_stands_twice(moment):
     """A job has one place at most; one that is over has none, but for the entry that a claim skips."""
     for id, job in moment.after.jobs.items():
         most = 1 if job.live else 0
-        places = [place for place in job.places if job.state != "cancelled" or place in {"delayed", "dead"}]
+        places = [place for place in job.places if job.state != "cancelled" or place in {"delayed", "dead", "waiting"}]
         if len(places) > most:
             return f"{id} is {job.state or 'gone'}, and stands in {' and '.join(places)}"
+    return None
+
+
+@promise
+def one_of_an_entity_at_a_time(moment):
+    """Of the live jobs of an entity all but one wait: its head, which a lane that lost it has again in the end."""
+    before, after = _lanes(moment.before), _lanes(moment.after)
+    for entity, jobs in after.items():
+        heads = [id for id, state in jobs.items() if state != "waiting"]
+        had = moment.last or any(state != "waiting" for state in before.get(entity, {"": ""}).values())
+        if len(heads) > 1 or (had and not heads):
+            told = ", ".join(map(" ".join, jobs.items()))
+            return f"{' and '.join(heads) or 'nobody'} of {entity.decode()} at once, of {told}"
+    return None
+
+
+def _lanes(seen):
+    """Return the states of the jobs of each entity that are not over, as far as they stand in its lane."""
+    lanes = {}
+    for id, job in seen.jobs.items():
+        if job.entity and job.live and job.state != "dead" and (job.state != "waiting" or job.home):
+            lanes.setdefault(job.entity, {})[id] = job.state
+    return lanes
+
+
+@promise
+def a_lane_keeps_its_order(moment):
+    """Who waits goes on in the order of the places, and who comes takes a place behind all others."""
+    before, after = moment.before.jobs, moment.after.jobs
+    for id, job in after.items():
+        waited, waits = moment.before.job(id).state == "waiting", job.state == "waiting"
+        others = [other for other, one in before.items() if one.entity == job.entity and one.state == "waiting"]
+        if waited and not waits and job.state != "cancelled":
+            passed = [other for other in others if before[other].turn < before[id].turn]
+            passed = [other for other in passed if moment.after.job(other).state == "waiting"]
+            if passed:
+                return f"{id} is {job.state}, and {', '.join(passed)} came before it and waits"
+        if waits and not waited and any(after[other].turn >= job.turn for other in others if other in after):
+            return f"{id} comes to its lane, and stands before others"
+        if waits and waited and job.turn != before[id].turn:
+            return f"{id} has another place than before"
     return None
 
 
@@ -193,6 +234,8 @@ PROMISES = [
     no_stale_token_has_an_effect,
     a_lease_holds,
     none_is_handed_out_twice,
+    one_of_an_entity_at_a_time,
+    a_lane_keeps_its_order,
     none_runs_after_its_cancel,
     attempts_are_counted_and_bounded,
     no_effect_comes_twice,

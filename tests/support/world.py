@@ -9,6 +9,8 @@ WAITING = {b"streams": b"stream", b"lists": b"list", b"leases": b"list"}
 TYPES = {
     "delayed": b"zset",
     "leases": b"zset",
+    "lanes": b"hash",
+    "waiting": b"zset",
     "dead": b"zset",
     "store": b"string",
     "totals": b"hash",
@@ -64,7 +66,8 @@ def check_books(queue):
     counts, sums, states = queue.counts(), totals(queue), _states(queue)
     assert (counts.scheduled, counts.running, counts.dead) == (states["scheduled"], states["running"], states["dead"])
     assert counts.ready == states["ready"] + states["waits to be skipped"]
-    live = states["scheduled"] + states["ready"] + states["running"]
+    assert counts.waiting == states["waiting"]
+    live = states["scheduled"] + states["waiting"] + states["ready"] + states["running"]
     came, went = sums["submitted"] + sums["requeued"], sums["done"] + sums["cancelled"] + sums["dead"]
     assert came == live + went, (sums, states)
     assert counts.lost == 0, (sums, states)

@@ -61,6 +61,7 @@ def test_json_is_one_object(busy, queue, url, call):
         "prefix": "",
         "store": "streams",
         "scheduled": 2,
+        "waiting": 0,
         "ready": 1,
         "running": 1,
         "dead": 2,
