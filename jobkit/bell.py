@@ -11,10 +11,10 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-import redis as redis_py
 from redis.exceptions import RedisError
 
 from jobkit.clock import Clock
+from jobkit.connect import AnyRedis
 
 FLOOR = 2.0
 """Seconds between two looks, if no bell rings."""
@@ -26,7 +26,7 @@ _SLICE = 0.25
 class Bell:
     """One listener on a queue's bell."""
 
-    def __init__(self, redis: redis_py.Redis, channel: str, clock: Clock, floor: float = FLOOR) -> None:
+    def __init__(self, redis: AnyRedis, channel: str, clock: Clock, floor: float = FLOOR) -> None:
         self._redis, self._channel, self._clock, self.floor = redis, channel, clock, floor
         self._listener: Any = None
 

@@ -23,7 +23,7 @@ from redis.crc import key_slot
 from jobkit.errors import JobError, StaleClaim
 from jobkit.job import Claim
 from jobkit.queue import Queue
-from jobkit.scripts import load
+from jobkit.scripts import evaluate, load, sha
 
 Effect = Sequence[str | bytes | int | float]
 """A Redis command whose first argument is its key: ("INCRBY", key, 5)."""
@@ -41,15 +41,16 @@ def once(queue: Queue, job: Claim, *effects: Effect, name: str = "effect") -> bo
     A command that Redis refuses (a wrong type) raises ResponseError: it and those after it are
     not applied, nor marked; those before it are.
     """
-    keys, words = [queue.keys.job + job.id], []
+    keys: list[Any] = [queue.keys.job + job.id]
+    words: list[Any] = []
     for effect in effects:
         command, key, *rest = _checked(effect, queue)
         keys.append(key)
         words += [1 + len(rest), command, *rest]
     if not words:
         raise JobError("once needs an effect, such as ('INCRBY', key, 5)")
-    script = queue.redis.register_script(load("once").text)
-    answer = script(keys=keys, args=[job.token, f"once:{name}", *words])
+    script = load("once").text
+    answer = evaluate(queue.redis, script, sha(script), [len(keys), *keys, job.token, f"once:{name}", *words])
     if answer == b"stale":
         raise StaleClaim(f"the effect of {job.id!r} with token {job.token} refused: another claim is newer")
     return bool(answer == b"applied")

@@ -23,7 +23,7 @@ from weakref import WeakSet
 
 from jobkit import journal
 from jobkit.clock import Clock
-from jobkit.connect import Client, address_for_others
+from jobkit.connect import Connected, address_for_others
 from jobkit.errors import JobkitError, ServerUnavailable
 
 REMOVER = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
@@ -38,7 +38,7 @@ class Crew:
     """
 
     def __init__(
-        self, redis: Client, target: str, workers: int = 3, *, threads: int = 1, folder: str | Path | None = None
+        self, redis: Connected, target: str, workers: int = 3, *, threads: int = 1, folder: str | Path | None = None
     ) -> None:
         self.target, self.threads = target, threads
         self.running: dict[str, subprocess.Popen[bytes]] = {}

@@ -24,7 +24,7 @@ import redis as redis_py
 from jobkit import deadletters, history, repair
 from jobkit.answers import Counts, DeadLetter, Promoted, Recovered, Submitted
 from jobkit.clock import Clock, Seconds, new_rng, to_ms
-from jobkit.connect import check_client, without_retries
+from jobkit.connect import AnyRedis, check_client, usable, without_retries
 from jobkit.errors import JobError, StaleClaim, UnknownJob, WrongState
 from jobkit.job import Claim, Job, State, check_id, check_text
 from jobkit.keys import Keys
@@ -56,7 +56,7 @@ class Queue:
 
     def __init__(
         self,
-        redis: redis_py.Redis,
+        redis: AnyRedis,
         name: str,
         *,
         ready: Store | None = None,
@@ -71,7 +71,7 @@ class Queue:
         rng: Random | None = None,
     ) -> None:
         check_client(redis)
-        self.redis = redis
+        self.redis: Any = usable(redis)  # one server's, or a cluster's: redis-py has no common type
         self.name = name
         self.keys = Keys(name, getattr(redis, "prefix", ""))
         self.clock: Clock = getattr(redis, "clock", None) or Clock()
@@ -80,7 +80,7 @@ class Queue:
         self.max_attempts = whole(max_attempts, "max_attempts", 1, MOST_ATTEMPTS)
         self._rng = rng or new_rng()
         self._promote, self._take = promote, take
-        self._once = without_retries(redis)  # a claim is never sent twice: it would hand out twice
+        self._once = without_retries(self.redis)  # a claim is never sent twice: it would hand out twice
         self._limits = {"dead_max": whole(dead_max, "dead_max", 0, 10**9), "dead_ms": to_ms(dead_age, "dead_age")}
         self._scripts = Scripts(
             self.keys,

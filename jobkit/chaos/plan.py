@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from jobkit.connect import Client
+from jobkit.connect import Connected
 from jobkit.errors import ConfigError
 from jobkit.queue import Queue
 from jobkit.ready import store_of
@@ -80,7 +80,7 @@ class Report:
         )
 
 
-def queue_of(redis: Client) -> Queue:
+def queue_of(redis: Connected) -> Queue:
     """Make the queue of a campaign, as its environment variables say."""
     lease, store = float(os.environ.get(LEASE, "2")), store_of(os.environ.get(STORE, "streams"))
     return Queue(redis, QUEUE, ready=store, lease=lease, max_attempts=100, retention=86_400)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from jobkit.connect.choose import VARIABLE, choose
-from jobkit.connect.client import Client
+from jobkit.connect.cluster import Connected
 from jobkit.connect.given import hidden, repeated
 from jobkit.connect.servers import WHEELS, find_servers
 from jobkit.errors import JobkitError
@@ -138,7 +138,7 @@ def _try_connect(report: Report) -> None:
         report.wrong(f"{VARIABLE} asks for a Redis that can't be had ({error}): start or mend it, or unset {VARIABLE}")
 
 
-def _off_by(client: Client, seconds: int) -> int:
+def _off_by(client: Connected, seconds: int) -> int:
     return round(client.clock.now() / 1000 - seconds) if client.server.kind == "url" else 0
 
 

@@ -15,21 +15,29 @@ The fake is in jobkit.connect.fake, not imported here: fakeredis brings numpy, w
 """
 
 from jobkit.connect.choose import connect
-from jobkit.connect.client import Client, without_retries
+from jobkit.connect.client import Client
+from jobkit.connect.cluster import AnyRedis, ClusterClient, Connected, node_of, usable, without_retries
 from jobkit.connect.given import address_for_others, check_client
 from jobkit.connect.private import PrivateServer
+from jobkit.connect.privatecluster import PrivateCluster
 from jobkit.connect.safety import ServerInfo, require_ours, server_of
 from jobkit.connect.servers import find_servers
 
 __all__ = [
+    "AnyRedis",
     "Client",
+    "ClusterClient",
+    "Connected",
+    "PrivateCluster",
     "PrivateServer",
     "ServerInfo",
     "address_for_others",
     "check_client",
     "connect",
     "find_servers",
+    "node_of",
     "require_ours",
     "server_of",
+    "usable",
     "without_retries",
 ]

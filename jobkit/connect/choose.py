@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 
 from jobkit.clock import Clock
 from jobkit.connect.client import Client
+from jobkit.connect.cluster import Connected
 from jobkit.connect.given import connect_url
 from jobkit.connect.private import shared_server
 from jobkit.errors import ConfigError, ServerUnavailable
@@ -16,7 +17,7 @@ VARIABLE = "JOBKIT_REDIS"
 _said: set[str] = set()
 
 
-def connect(url: str | None = None, *, clock: Clock | None = None, prefix: str | None = None) -> Client:
+def connect(url: str | None = None, *, clock: Clock | None = None, prefix: str | None = None) -> Connected:
     """Connect to a Redis, and say in one line which one and why.
 
     It takes the first of: `url`, which may also be "private" or "fake"; what JOBKIT_REDIS holds (the
@@ -27,9 +28,10 @@ def connect(url: str | None = None, *, clock: Clock | None = None, prefix: str |
       process, such as a second notebook's kernel, gets its own. `client.clock.advance` works.
     - "fake": fakeredis in this process, shared likewise; with `clock=`, a new one each time, whose
       time is that clock's.
-    - a URL (redis://, rediss://, unix://): keys get the prefix `?prefix=`, else `prefix`, else a
-      random one such as "lab:7f3a9c:"; ask for "" to have none. Its clock can't be moved, and
-      commands that hit more than one's own keys are refused.
+    - a URL: redis://, rediss://, unix://; redis+cluster://host:port,host:port for a Redis Cluster;
+      redis+sentinel://host:port,host:port/service for a master that Sentinels know. Keys get the
+      prefix `?prefix=`, else `prefix`, else a random one such as "lab:7f3a9c:"; ask for "" to have
+      none. Its clock can't be moved, and commands that hit more than one's own keys are refused.
 
     Raises ConfigError for what can't work, ServerUnavailable where no server answers.
     """
@@ -44,7 +46,7 @@ def connect(url: str | None = None, *, clock: Clock | None = None, prefix: str |
     return client
 
 
-def choose(url: str | None, *, clock: Clock | None = None, prefix: str | None = None) -> tuple[Client, str]:
+def choose(url: str | None, *, clock: Clock | None = None, prefix: str | None = None) -> tuple[Connected, str]:
     """What `connect` returns, and why it is that one, without a word."""
     wish, reason = (url, "as asked for") if url is not None else (os.environ.get(VARIABLE), f"as {VARIABLE} says")
     if not wish:
@@ -61,7 +63,7 @@ def choose(url: str | None, *, clock: Clock | None = None, prefix: str | None = 
     return connect_url(wish, prefix=prefix, origin="URL" if url is not None else VARIABLE), reason
 
 
-def _found(prefix: str | None) -> tuple[Client, str]:
+def _found(prefix: str | None) -> tuple[Connected, str]:
     try:
         return shared_server().client(prefix=prefix or ""), "it ends with this process"
     except ServerUnavailable as error:

@@ -105,7 +105,7 @@ def another_pool(pool: redis.ConnectionPool, **changes: Any) -> redis.Connection
     return type(pool)(**{**twin, **settings, **changes})
 
 
-def without_retries(client: redis.Redis) -> redis.Redis:
+def single_without_retries(client: redis.Redis) -> redis.Redis:
     """Return a client of the same server, on its own pool, that sends every command once at most.
 
     For `claim`, the one verb that must not be sent again: a reply that is lost with its connection

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 import secrets
 import warnings
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -17,7 +19,9 @@ from redis.connection import parse_url
 from redis.retry import Retry
 
 from jobkit.clock import Clock
+from jobkit.connect import several as several_hosts
 from jobkit.connect.client import PROTOCOL, Client, QuietPool, another_pool, make_client, options
+from jobkit.connect.cluster import AnyRedis, ClusterClient, Connected, without_retries
 from jobkit.connect.safety import ServerInfo, is_fake, server_of, what_it_is
 from jobkit.connect.servers import OLDEST
 from jobkit.errors import ConfigError, ServerUnavailable
@@ -31,7 +35,7 @@ MEANT = ("fake", "private", "redis", "rediss", "valkey", "unix", "local", "local
 """What somebody may have meant who gives a word in place of a URL."""
 
 
-def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
+def connect_url(url: str, *, prefix: str | None, origin: str) -> Connected:
     """Connect to a server that the kit did not start, and make sure that it can be used.
 
     The prefix of the keys is the URL's own (`?prefix=lab:ada:`), else `prefix`, else a random one
@@ -39,30 +43,41 @@ def connect_url(url: str, *, prefix: str | None, origin: str) -> Client:
     server that cannot work, ServerUnavailable where nothing answers; no message holds credentials.
     """
     address, in_url = split_prefix(url)
-    settings = {**options(), **_parsed(address, origin), "protocol": PROTOCOL}
     chosen = next((given for given in (in_url, prefix) if given is not None), None)
     if chosen is None:
         chosen = prefixes.setdefault(address, f"lab:{secrets.token_hex(3)}:")
+    several = address.partition("://")[0] in several_hosts.SCHEMES
+    where = several_hosts.shown(address) if several else hidden(address)
     try:
-        client = make_client(QuietPool(**settings), ServerInfo("url", "", origin, ours=False), clock=Clock())
+        client = several_hosts.connect_several(address, origin) if several else _one_server(address, origin)
         check_client(client)
-        # Once, and without a health check: redis-py 5 would recurse for ever on a refused password.
-        pool = another_pool(client.connection_pool, retry=Retry(NoBackoff(), 0), health_check_interval=0)
-        with redis.Redis.from_pool(pool) as probe:
-            told = _asked(probe, hidden(address))
+        told = _asked(_probe(client), where)
     except TypeError as error:  # from redis-py's connection: an option that it does not know
-        raise ConfigError(f"{hidden(address)} has an option that redis-py does not know ({error})") from None
-    _check(told, hidden(address))
+        raise ConfigError(f"{where} has an option that redis-py does not know ({error})") from None
+    _check(told, where, client.server.form)
     product, version = what_it_is(told)
-    info = ServerInfo("url", version, origin, ours=False, product=product, address=address)
     if told.get("maxmemory") and told.get("maxmemory_policy") != "noeviction":
         warnings.warn(
             f"this server evicts keys when its memory is full ({told['maxmemory_policy']}): jobs can vanish. "
             "Give jobs a server with maxmemory-policy noeviction.",
             stacklevel=4,
         )
-    client.prefix, client.server = chosen, info
+    client.prefix, client.server = chosen, replace(client.server, product=product, version=version)
     return client
+
+
+def _one_server(address: str, origin: str) -> Client:
+    settings = {**options(), **_parsed(address, origin), "protocol": PROTOCOL}
+    info = ServerInfo("url", "", origin, ours=False, address=address)
+    return make_client(QuietPool(**settings), info, clock=Clock())
+
+
+def _probe(client: Connected) -> AnyRedis:
+    """Ask once, and without a health check: redis-py 5 would recurse for ever on a refused password."""
+    if isinstance(client, ClusterClient):
+        return without_retries(client)
+    pool = another_pool(client.connection_pool, retry=Retry(NoBackoff(), 0), health_check_interval=0)
+    return redis.Redis.from_pool(pool)
 
 
 def split_prefix(url: str) -> tuple[str, str | None]:
@@ -79,7 +94,7 @@ def with_prefix(url: str, prefix: str) -> str:
     return f"{url}{'&' if '?' in url else '?'}{urlencode({'prefix': prefix})}"
 
 
-def address_for_others(client: Client) -> str:
+def address_for_others(client: Connected) -> str:
     """Return the URL, prefix included, by which another process reaches this client's server.
 
     Give it to children as JOBKIT_REDIS. It may hold a password: never print it. A fake is served
@@ -120,11 +135,10 @@ def repeated(text: str) -> str:
 def _parsed(url: str, origin: str) -> dict[str, Any]:
     scheme = url.partition("://")[0] if "://" in url else ""
     scheme = scheme if re.fullmatch(r"[\w+.-]*", scheme, re.ASCII) else ""  # a login may stand before it
-    if "cluster" in scheme or "sentinel" in scheme:
-        raise ConfigError(f"{scheme}:// is not supported yet: give the URL of a single server")
     if scheme not in SCHEMES:
         raise ConfigError(
-            "which Redis? A URL that begins with redis://, rediss:// or unix://, or the word fake or private; "
+            "which Redis? A URL that begins with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://, "
+            "or the word fake or private; "
             f"{'got' if origin == 'URL' else f'{origin} is'} {f'{scheme}://...' if scheme else repeated(url)}"
         )
     try:
@@ -135,8 +149,13 @@ def _parsed(url: str, origin: str) -> dict[str, Any]:
         ) from None
 
 
-def _asked(client: redis.Redis, where: str) -> dict[str, Any]:
+def _asked(client: AnyRedis, where: str) -> dict[str, Any]:
     """What INFO says; an empty dict where the user may not ask."""
+    with contextlib.closing(client):
+        return _info(client, where)
+
+
+def _info(client: AnyRedis, where: str) -> dict[str, Any]:
     try:
         client.ping()
         try:
@@ -157,9 +176,9 @@ def _cause(error: Exception) -> str:
     return text.rpartition(". ")[2] or type(error).__name__
 
 
-def _check(told: dict[str, Any], where: str) -> None:
-    if told.get("redis_mode") == "cluster" or told.get("cluster_enabled"):
-        raise ConfigError(f"{where} is a node of a Redis Cluster: not supported yet")
+def _check(told: dict[str, Any], where: str, form: str) -> None:
+    if form != "cluster" and (told.get("redis_mode") == "cluster" or told.get("cluster_enabled")):
+        raise ConfigError(f"{where} is a node of a Redis Cluster: give redis+cluster://host:port,host:port")
     product, version = what_it_is(told)
     numbers = re.match(r"(\d+)\.(\d+)", version)
     if numbers and (int(numbers[1]), int(numbers[2])) < OLDEST:
@@ -170,13 +189,15 @@ def check_client(client: object) -> None:
     """Raise ConfigError for a client that a queue can't work with, and say what to do instead."""
     if isinstance(client, Pipeline):
         raise ConfigError("a queue needs a client, not a pipeline: its scripts must answer at once")
-    if not isinstance(client, redis.Redis):
-        if isinstance(client, redis.asyncio.Redis):
+    if not isinstance(client, (redis.Redis, redis.RedisCluster)):
+        if isinstance(client, (redis.asyncio.Redis, redis.asyncio.RedisCluster)):
             raise ConfigError("jobkit is synchronous: give it a redis.Redis, not an asyncio client")
-        if isinstance(client, redis.RedisCluster):
-            raise ConfigError("Redis Cluster is not supported yet: give a redis.Redis of a single server")
-        raise ConfigError(f"a queue needs a redis.Redis, got {type(client).__module__}.{type(client).__name__}")
-    settings = client.connection_pool.connection_kwargs
+        raise ConfigError(
+            "a queue needs a redis.Redis or a redis.RedisCluster, "
+            f"got {type(client).__module__}.{type(client).__name__}"
+        )
+    keeps: Any = client.nodes_manager if isinstance(client, redis.RedisCluster) else client.connection_pool
+    settings = keeps.connection_kwargs
     if settings.get("decode_responses"):
         raise ConfigError(
             "a client with decode_responses=True can't carry jobs: payloads are bytes and need not be text, "

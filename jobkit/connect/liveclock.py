@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import re
 import threading
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
 import redis
+from redis.crc import key_slot
 
 from jobkit.clock import Clock, Seconds, to_ms
 from jobkit.keys import TIME_FIELDS, TIMED_ZSETS, Keys
@@ -42,8 +44,9 @@ class LiveClock(Clock):
 
     can_advance = True
 
-    def __init__(self, client: redis.Redis) -> None:
-        self._redis = client  # sends everything once: ageing twice would be wrong
+    def __init__(self, servers: Callable[[], list[redis.Redis]]) -> None:
+        self._servers = servers
+        """Clients that send everything once, since ageing twice would be wrong: of the server, or of each master."""
         self._lock = threading.Lock()
 
     def advance(self, seconds: Seconds) -> None:
@@ -52,18 +55,36 @@ class LiveClock(Clock):
         if dt == 0:
             return
         with self._lock:
-            self._age(dt)
+            servers = self._servers()
+            for server in servers:
+                _Ageing(server, dt).all_keys(apart=len(servers) > 1)
 
-    def _age(self, dt: int) -> None:
-        names = list(set(self._redis.scan_iter(count=1000)))  # SCAN may tell a key twice
-        for start in range(0, len(names), PAGE):
-            others = self._run("age_keys", names[start : start + PAGE], dt, RECORD, *TIME_FIELDS)
-            for name, kind in zip(others[::2], others[1::2], strict=True):
-                if kind == b"stream":
-                    for group in self._groups(name):
-                        self._turn_pages("age_pending", name, group, dt, first="-")
-                elif self._holds_moments(name):
-                    self._turn_pages("age_zset", name, dt, first="-inf")
+
+class _Ageing:
+    """Makes all that one server holds older by `dt` ms."""
+
+    def __init__(self, client: redis.Redis, dt: int) -> None:
+        self._redis, self._dt = client, dt
+
+    def all_keys(self, *, apart: bool) -> None:
+        """Age every key, some in one call; `apart`: those of one slot, as a cluster wants it."""
+        names = set(self._redis.scan_iter(count=1000))  # SCAN may tell a key twice
+        together: dict[int, list[bytes]] = {}
+        for name in names:
+            together.setdefault(key_slot(name) if apart else 0, []).append(name)
+        for group in together.values():
+            for start in range(0, len(group), PAGE):
+                self._age(group[start : start + PAGE])
+
+    def _age(self, names: list[bytes]) -> None:
+        dt = self._dt
+        others = self._run("age_keys", names, dt, RECORD, *TIME_FIELDS)
+        for name, kind in zip(others[::2], others[1::2], strict=True):
+            if kind == b"stream":
+                for group in self._groups(name):
+                    self._turn_pages("age_pending", name, group, dt, first="-")
+            elif self._holds_moments(name):
+                self._turn_pages("age_zset", name, dt, first="-inf")
 
     def _groups(self, stream: bytes) -> list[bytes]:
         groups: Any = self._redis.xinfo_groups(stream)

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -49,15 +50,22 @@ class PrivateServer:
 
     `program` is one of `find_servers()`, by default the first that is usable. `appendonly=True`
     writes every command to disk before it is answered, so that `restart` brings all of it back;
-    without it, a restart begins empty. `over` is "unix", "loopback", or None for what can be had here. Raises
-    ServerUnavailable where there is no usable server, or it does not answer.
+    without it, a restart begins empty. `over` is "unix", "loopback", or None for what can be had here.
+    `settings` are further lines of its configuration. Raises ServerUnavailable where there is no
+    usable server, or it does not answer.
     """
 
-    def __init__(self, program: Found | None = None, *, appendonly: bool = False, over: str | None = None) -> None:
-        program = program or next(usable_servers(), None)
-        if program is None:
-            raise ServerUnavailable(f"no Redis server to start: {why_none()}")
-        conf = [*KEEPS, f"appendonly {'yes' if appendonly else 'no'}", "appendfsync always"]
+    def __init__(
+        self,
+        program: Found | None = None,
+        *,
+        appendonly: bool = False,
+        over: str | None = None,
+        settings: Iterable[str] = (),
+    ) -> None:
+        self._pid = 0
+        program = program or best_server()
+        conf = [*KEEPS, f"appendonly {'yes' if appendonly else 'no'}", "appendfsync always", *settings]
         problem = ServerUnavailable("no folder for temporary files has a path short enough for a Unix socket")
         for folder, unix in _places(over):
             try:
@@ -69,7 +77,7 @@ class PrivateServer:
             raise problem
         product, version = what_it_is(told)
         self.info = ServerInfo("private", version, program.origin, ours=True, product=product, address=self._address)
-        self.clock = LiveClock(self._direct)
+        self.clock = LiveClock(lambda: [self._direct])
 
     def client(self, *, prefix: str = "") -> Client:
         """Return a new client; all clients of one server share its clock."""
@@ -79,7 +87,7 @@ class PrivateServer:
     @property
     def pid(self) -> int:
         """The server's own process: its guard is another one."""
-        return int(self._answer()["process_id"])
+        return self._pid
 
     def answers(self) -> bool:
         """Whether the server is there."""
@@ -90,9 +98,8 @@ class PrivateServer:
 
     def restart(self) -> None:
         """Kill the server (SIGKILL) and start it again on what it has on disk, as after a crash."""
-        before = self.pid
         os.write(self._pipe, b"r")
-        self._answer(but_not=before)
+        self._pid = int(self._answer(but_not=self._pid)["process_id"])
 
     def close(self) -> None:
         """End the server and remove its folder; closing twice does nothing."""
@@ -102,6 +109,10 @@ class PrivateServer:
         self._direct.close()
         os.close(self._pipe)
         self._guard.wait(PATIENCE)
+
+    def send_signal(self, number: int) -> None:
+        """Send the server a signal: SIGKILL (it stays dead until `restart`), SIGSTOP or SIGCONT."""
+        os.kill(self._pid, number)  # the guard waits for it at its own end only, so the number is not used anew
 
     def disown(self) -> None:
         """In a forked child: stop holding the server. It goes on as long as the parent does."""
@@ -125,10 +136,12 @@ class PrivateServer:
         self._guard = self._set_guard(program, [*where, *conf])
         _alive.add(self)
         try:
-            return self._answer()
+            told = self._answer()
         except BaseException:
             self.close()
             raise
+        self._pid = int(told["process_id"])
+        return told
 
     def _on_a_socket(self) -> list[str]:
         path = self.folder / "redis.sock"
@@ -137,10 +150,14 @@ class PrivateServer:
         return ["port 0", "unixsocket redis.sock", "unixsocketperm 700"]  # relative: the guard is in the folder
 
     def _on_loopback(self) -> list[str]:
-        port, password = _free_port(), secrets.token_hex(16)
+        port, password = self._login()
         self._reach = {"host": "127.0.0.1", "port": port, "password": password}
         self._address = f"redis://:{password}@127.0.0.1:{port}"
         return [f"port {port}", "bind 127.0.0.1", f"requirepass {password}"]
+
+    def _login(self) -> tuple[int, str]:
+        """Where to listen on loopback, and the password."""
+        return _free_port(), secrets.token_hex(16)
 
     def _set_guard(self, program: Found, conf: list[str]) -> subprocess.Popen[bytes]:
         command = [
@@ -190,6 +207,14 @@ class PrivateServer:
         except OSError:
             lines = []
         return lines[-1] if lines else "it says nothing"
+
+
+def best_server() -> Found:
+    """The first server program that is usable. Raises ServerUnavailable where there is none."""
+    program = next(usable_servers(), None)
+    if program is None:
+        raise ServerUnavailable(f"no Redis server to start: {why_none()}")
+    return program
 
 
 def _places(over: str | None) -> list[tuple[Path, bool]]:

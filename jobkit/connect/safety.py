@@ -10,9 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import redis
-
 from jobkit.errors import UnsafeServer
+
+CLUSTER_CHANGES = (
+    *("ADDSLOTS", "ADDSLOTSRANGE", "DELSLOTS", "DELSLOTSRANGE", "SETSLOT", "FLUSHSLOTS"),
+    *("MEET", "FORGET", "RESET", "FAILOVER", "REPLICATE", "BUMPEPOCH", "SET-CONFIG-EPOCH", "SAVECONFIG"),
+)
 
 REFUSED = {
     ("FLUSHDB",),
@@ -31,6 +34,7 @@ REFUSED = {
     ("FUNCTION", "FLUSH"),
     ("CLIENT", "KILL"),
     ("CLIENT", "PAUSE"),
+    *(("CLUSTER", word) for word in CLUSTER_CHANGES),
 }
 """What a client of somebody else's server does not send."""
 
@@ -48,13 +52,14 @@ class ServerInfo:
     """True where the kit started it, so that it may be killed, emptied and moved in time."""
     product: str = "Redis"
     """Or "Valkey", which tells a version of Redis as well: the one that its commands are those of."""
+    form: Literal["server", "cluster", "master by Sentinel"] = "server"
     address: str = field(default="", repr=False, compare=False)
     """The URL for other processes, credentials included: never print it."""
 
     def __str__(self) -> str:
         if self.kind == "fake":
             return f"the fake Redis (fakeredis {self.version})"
-        whose = f"a private server from {self.origin}" if self.ours else "a server that jobkit did not start"
+        whose = f"a private {self.form} from {self.origin}" if self.ours else f"a {self.form} that jobkit did not start"
         version = "a Redis of unknown version" if self.version == "unknown" else f"{self.product} {self.version}"
         return f"{version}, {whose}"
 
@@ -85,7 +90,7 @@ def is_fake(client: object) -> bool:
     return any(base.__module__.startswith("fakeredis.") for base in getattr(made_by, "__mro__", ()))
 
 
-def require_ours(client: redis.Redis, what: str) -> None:
+def require_ours(client: object, what: str) -> None:
     """Raise UnsafeServer unless the kit started the client's server; `what` begins the message: "replay"."""
     server = server_of(client)
     if not server.ours:

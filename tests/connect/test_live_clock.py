@@ -49,7 +49,7 @@ def test_a_key_whose_time_is_over_is_gone(live):
     live.hset("hash", "a", 1)
     live.expire("hash", 60)
     live.clock.advance(60)
-    assert sorted(live.keys()) == [b"for ever", b"stays"]
+    assert sorted(live.scan_iter()) == [b"for ever", b"stays"]
     assert 530_000 < live.pttl("stays") <= 540_000
     assert live.ttl("for ever") == -1
 
@@ -168,6 +168,7 @@ def test_it_is_one_clock_for_all_clients_and_it_really_sleeps(live, live_server)
     assert live.get("k")
 
 
+@pytest.mark.one_server("a cluster's client has no client()")
 def test_what_is_written_meanwhile_is_moved_once_or_not_at_all(live):
     """Others go on working while the pages are turned: their jobs count as before, or as after."""
     start = now(live)
@@ -246,7 +247,7 @@ def visible(client):
             (name, round((score - now(client)) / SECONDS + 0.25))
             for name, score in client.zrange(KEYS.delayed, 0, -1, withscores=True)
         ],
-        "keys": {key: round(client.pttl(key) / SECONDS + 0.25) for key in sorted(client.keys("k*"))},
+        "keys": {key: round(client.pttl(key) / SECONDS + 0.25) for key in sorted(client.scan_iter("k*"))},
         "pending": [
             (entry["consumer"], entry["times_delivered"], entry["time_since_delivered"] // SECONDS)
             for entry in pending(client)

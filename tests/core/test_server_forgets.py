@@ -7,6 +7,7 @@ from support.stores import forget
 from support.wire import Wire
 from support.world import levels, row, rows
 
+from jobkit.connect import node_of
 from jobkit.errors import JobkitError, StaleClaim
 from jobkit.submission import New
 
@@ -131,14 +132,15 @@ def test_out_of_memory_refuses_a_job_and_leaves_nothing_behind(queue, redis):
     queue.submit("t", id="first")
     (claim,) = queue.claim("w")
     before = sorted(redis.keys())
-    redis.config_set("maxmemory", 1)
+    there = node_of(redis, queue.keys.job)
+    redis.config_set("maxmemory", 1, **there)
     try:
         for submit in (lambda: queue.submit("t", id="j"), lambda: queue.submit_many([New("t")] * 3)):
             with pytest.raises(redis_py.ResponseError, match=r"OOM|maxmemory"):
                 submit()
         assert sorted(redis.keys()) == before
     finally:
-        redis.config_set("maxmemory", 0)
+        redis.config_set("maxmemory", 0, **there)
     queue.ack(claim)
 
 

@@ -2,7 +2,9 @@
 
 import redis as redis_py
 
+from jobkit.connect import node_of
 from jobkit.connect.client import Client, another_pool, make_client
+from jobkit.connect.cluster import ClusterClient, cluster_client
 
 
 class Wire:
@@ -23,10 +25,32 @@ class Wire:
 
     def client(self, redis):
         """Return a client of the same server whose connections are on this wire."""
+        if isinstance(redis, ClusterClient):
+            settings = {**redis.nodes_manager.connection_kwargs}
+            del settings["redis_connect_func"]  # the client's own
+            nodes = [(node.host, node.port) for node in redis.get_nodes()]
+            client = cluster_client(nodes, redis.server, redis.clock, **settings)
+            client.prefix = redis.prefix
+            return self._all_nodes(client)
         pool = another_pool(redis.connection_pool)
         pool.connection_class = self._connection(pool.connection_class)
         client = make_client(pool, redis.server, clock=redis.clock, prefix=redis.prefix)
         assert isinstance(client, Client)
+        return client
+
+    def _all_nodes(self, client):
+        """Put a cluster client's connections on this wire, those to nodes that it finds later, too."""
+        make, tapped = client.nodes_manager.create_redis_node, self._connection(redis_py.Connection)
+
+        def tap(node):
+            node.connection_pool.disconnect()
+            node.connection_pool.connection_class = tapped
+            node.connection_pool.reset()
+            return node
+
+        client.nodes_manager.create_redis_node = lambda *args, **options: tap(make(*args, **options))
+        for node in client.get_nodes():
+            tap(node.redis_connection or client.get_redis_connection(node))
         return client
 
     def _connection(self, base):
@@ -63,3 +87,8 @@ class Wire:
     def scripts(self):
         """Return how many scripts were sent."""
         return sum(args[0] in {"EVALSHA", "EVAL"} for args in self.sent)
+
+
+def listeners(redis, channel):
+    """Return how many listen to a channel; on a cluster, at the node that the kit's bells listen at."""
+    return redis.pubsub_numsub(channel, **node_of(redis, channel))[0][1]

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
+from support.wire import listeners
 from support.world import levels, row, rows, totals
 
 from jobkit.backoff import Table
@@ -86,7 +87,7 @@ def test_it_wakes_at_once_for_a_new_job(make_ticking, background, eventually):
     worker = Worker(queue)
     worker.task(name="t")(lambda job: None)
     background(worker)
-    eventually(lambda: queue.redis.pubsub_numsub(queue.keys.bell)[0][1] == 1)
+    eventually(lambda: listeners(queue.redis, queue.keys.bell) == 1)
     began = queue.clock.monotonic()
     for n in range(10):
         queue.submit("t")

@@ -7,6 +7,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from support.rubbish import NO_SECONDS
 from support.seeds import ROWS, seed
+from support.wire import listeners
 from support.world import levels, row
 
 from jobkit.errors import ConfigError, DelayError
@@ -104,7 +105,7 @@ def test_it_wakes_for_an_earlier_job(make_ticking, background, eventually):
     queue = make_ticking(lease=600)
     scheduler = Scheduler(queue, floor=30)
     background(scheduler)
-    eventually(lambda: queue.redis.pubsub_numsub(queue.keys.bell)[0][1] == 1)
+    eventually(lambda: listeners(queue.redis, queue.keys.bell) == 1)
     queue.submit("t", delay=25)
     queue.submit("t", id="soon", delay=0.05)
     eventually(lambda: levels(queue) == (1, 1, 0, 0), within=10)

@@ -260,6 +260,7 @@ def test_how_a_step_reads(queue):
     assert repr(Outcomes()) == "nothing is due"
 
 
+@pytest.mark.one_server("a node counts what its neighbours say, too")
 @pytest.mark.live_only("the fake does not count commands")
 @pytest.mark.parametrize("before", ["done", "recovered", "scheduled"])
 def test_what_a_step_costs_that_finds_nothing(queue, worker, before):
