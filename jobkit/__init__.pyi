@@ -3,6 +3,7 @@
 # The queue and who works on it
 from .connect import connect as connect
 from .queue import Queue as Queue
+from .shards import ShardedQueue as ShardedQueue
 from .submission import New as New
 from .ready import (
     Leases as Leases,

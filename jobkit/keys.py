@@ -21,6 +21,7 @@ that even an id full of braces changes nothing.
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 
 from jobkit.errors import ConfigError
@@ -40,6 +41,25 @@ PRIORITIES = range(9, -1, -1)
 
 NAME_BYTES = 200
 """The longest name of a queue, in bytes."""
+
+
+def shard(text: str, n: int) -> int:
+    """Return the number of the shard for a text, 0 to n - 1: the CRC-32 of its bytes in UTF-8, modulo n.
+
+    The same in every process, on every machine, in every language: CRC-32 is that of zip, PNG and
+    Ethernet. Python's `hash` is another one in each process, and Java's `hashCode` can be negative.
+    """
+    return zlib.crc32(text.encode()) % n
+
+
+def route(id: str) -> str:
+    """Return what of an id decides in which shard its job is: what stands in its first braces, else all of it.
+
+    It is the rule of Redis Cluster's hash tags: `{ada}order-17` is where all of `ada` is.
+    """
+    _, opened, rest = id.partition("{")
+    inside, closed, _ = rest.partition("}")
+    return inside if opened and closed and inside else id
 
 
 _NAMES = ("delayed", "ready", "alone", "leases", "lanes", "waiting", "store", "dead", "totals", "tokens", "bell")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ class Loop:
         worker, scheduler = self._worker, self._worker.scheduler
         self._queue.agree()
         bell = Bell(self._queue.redis, self._queue.keys.bell, self._clock)
-        with _signals(self):
+        with signals(self.stop):
             for thread in self._threads:
                 thread.start()
             self._log.info("runs, handler threads: %d", len(self._threads))
@@ -141,16 +141,16 @@ class Loop:
 
 
 @contextlib.contextmanager
-def _signals(loop: Loop) -> Iterator[None]:
-    """Let SIGTERM and SIGINT stop the loop, where signals can be had: in the main thread."""
+def signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Let SIGTERM and SIGINT call `stop`, where signals can be had: in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        loop.stop()
+    def told(_signal: int, _frame: FrameType | None) -> None:
+        stop()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:

@@ -24,12 +24,13 @@ from jobkit.errors import JobError, StaleClaim
 from jobkit.job import Claim
 from jobkit.queue import Queue
 from jobkit.scripts import evaluate, load, sha
+from jobkit.shards import ShardedQueue
 
 Effect = Sequence[str | bytes | int | float]
 """A Redis command whose first argument is its key: ("INCRBY", key, 5)."""
 
 
-def once(queue: Queue, job: Claim, *effects: Effect, name: str = "effect") -> bool:
+def once(queue: Queue | ShardedQueue, job: Claim, *effects: Effect, name: str = "effect") -> bool:
     """Apply Redis commands once per job, whatever becomes of its runs; False if an earlier run did.
 
     Each effect is a command whose first argument is its one key, such as ("INCRBY", key, 5); keys
@@ -41,6 +42,7 @@ def once(queue: Queue, job: Claim, *effects: Effect, name: str = "effect") -> bo
     A command that Redis refuses (a wrong type) raises ResponseError: it and those after it are
     not applied, nor marked; those before it are.
     """
+    queue = queue.of(job.id)
     keys: list[Any] = [queue.keys.job + job.id]
     words: list[Any] = []
     for effect in effects:
@@ -56,9 +58,13 @@ def once(queue: Queue, job: Claim, *effects: Effect, name: str = "effect") -> bo
     return bool(answer == b"applied")
 
 
-def effect_key(queue: Queue, name: str) -> str:
-    """Return a key beside the queue's own, for what `once` changes: on a cluster, one node holds both."""
-    return f"{queue.keys.prefix}{{{queue.name}}}:effect:{name}"
+def effect_key(queue: Queue | ShardedQueue, name: str) -> str:
+    """Return a key beside the queue's own, for what `once` changes: on a cluster, one node holds both.
+
+    Of a sharded queue, beside the shard of the job whose id is `name`.
+    """
+    one = queue.of(name)
+    return f"{one.keys.prefix}{{{one.name}}}:effect:{name}"
 
 
 def _checked(effect: Effect, queue: Queue) -> list[Any]:

@@ -30,7 +30,7 @@ from jobkit.job import Claim, Job, State, check_id, check_text
 from jobkit.keys import Keys
 from jobkit.ready import Store, Streams
 from jobkit.scripts import Scripts
-from jobkit.submission import LEAST_LEASE, MOST_ATTEMPTS, New, whole
+from jobkit.submission import LEAST_LEASE, MOST_ATTEMPTS, New, Row, whole
 
 MOST = 1000
 """The largest limit: Redis serves nobody else while a script runs, so each is kept short."""
@@ -98,9 +98,29 @@ class Queue:
         return f"Queue({self.keys.prefix + self.name!r}, {self.store.name})"
 
     def agree(self) -> None:
-        """Raise ConfigError if the queue has another ready store on the server; a server that is away is none."""
-        with contextlib.suppress(redis_py.ConnectionError, redis_py.TimeoutError):
+        """Raise ConfigError if the queue has another ready store on the server; one that cannot tell is none."""
+        with contextlib.suppress(redis_py.RedisError):
             self.counts()
+
+    def of(self, id: str) -> Queue:  # noqa: ARG002 - of a ShardedQueue it is one of several
+        """Return the queue that a job of this id is in: this one."""
+        return self
+
+    def open(self, *, resized: bool = False) -> None:
+        """Write down which store this is, before the first job comes; also if it was closed, to be `resized`."""
+        self._scripts.call(self.redis, "open", resized=int(resized))
+
+    def close(self, target: str) -> int:
+        """Let nobody put a job into this shard any more, if it is empty; else return how many are left.
+
+        `target` is the kind of the shards that are to come: one that is there is closed to the old layout.
+        """
+        answer = self._scripts.call(self.redis, "close", target=target)
+        return 0 if answer == b"closed" else int(answer)
+
+    def forgotten(self) -> bool:
+        """Whether no record is left, not even that of a finished job. Reads by SCAN."""
+        return not any(repair.pages(self.redis, self.keys))
 
     # -- in ------------------------------------------------------------------
 
@@ -132,15 +152,27 @@ class Queue:
 
     def submit_many(self, jobs: Iterable[New]) -> list[Submitted]:
         """Submit many jobs; all are checked before the first is written, 500 go in one step."""
-        jobs, now = list(jobs), self.clock.now()
-        fresh = self._fresh_ids(len(jobs))
+        jobs = list(jobs)
+        return self.send(self.check(jobs, self.fresh_ids(len(jobs))), self.nonce(jobs))
+
+    def check(self, jobs: list[New], fresh: list[str]) -> list[Row]:
+        """Return jobs as `submit.lua` takes them; `fresh` are ids for those that have none. Raises as `submit`."""
+        now = self.clock.now()
         if not self.store.lease_per_job and any(job.lease is not None for job in jobs):
             raise JobError(f"{self!r} has one lease for all its jobs: a lease per job is what the store Leases keeps")
         rows = [job.row(job_id, self.max_attempts, now) for job, job_id in zip(jobs, fresh, strict=True)]
         own = [job.id for job in jobs if job.id is not None]
         if len(own) != len(set(own)):
             raise JobError("the same id stands twice in one submit_many")
-        nonce = self._rng.getrandbits(64).to_bytes(8, "big") if own else b""
+        return rows
+
+    def nonce(self, jobs: list[New]) -> bytes:
+        """Return what tells this call from others, if any of its jobs has an id of its own."""
+        own = any(job.id is not None for job in jobs)
+        return self._rng.getrandbits(64).to_bytes(8, "big") if own else b""
+
+    def send(self, rows: list[Row], nonce: bytes) -> list[Submitted]:
+        """Submit jobs that are checked; 500 go in one step."""
         submitted = []
         for start in range(0, len(rows), CHUNK):
             chunk = rows[start : start + CHUNK]
@@ -151,7 +183,7 @@ class Queue:
                 submitted.append(Submitted(row[0], made == "created", State(state)))
         return submitted
 
-    def _fresh_ids(self, n: int) -> list[str]:
+    def fresh_ids(self, n: int) -> list[str]:
         """Return ids of 72 random bits, 12 characters: two of a billion live jobs meet once in 10,000 such queues."""
         text = base64.b64encode(self._rng.randbytes(9 * n), altchars=b"_.").decode()  # 9 bytes make 12, no padding
         return [text[start : start + 12] for start in range(0, len(text), 12)]

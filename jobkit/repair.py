@@ -35,7 +35,7 @@ def repair(
     adopted: list[str] = []
     held, seen = _held(redis, keys, store)
     since = 0
-    for page in _pages(redis, keys):
+    for page in pages(redis, keys):
         if since >= PAGE:
             (held, seen), since = _held(redis, keys, store), 0
         found = [job_id.decode() for job_id in _unplaced(redis, keys, page, held) if adopt(job_id, seen)]
@@ -54,7 +54,7 @@ def _held(redis: Any, keys: Keys, store: Store) -> tuple[set[bytes], str]:
     return held, seen
 
 
-def _pages(redis: Any, keys: Keys) -> Iterator[list[bytes]]:
+def pages(redis: Any, keys: Keys) -> Iterator[list[bytes]]:
     """Yield the ids of all records, some at a time."""
     prefix = keys.job.encode()
     pattern = b"".join(b"\\%c" % c if c in b"*?[]\\^-" else b"%c" % c for c in prefix) + b"*"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 from redis.exceptions import RedisError
 
@@ -17,6 +17,8 @@ from jobkit.bell import FLOOR, Bell
 from jobkit.clock import Seconds, to_ms
 from jobkit.errors import ConfigError
 from jobkit.queue import Queue
+from jobkit.shards import ShardedQueue
+from jobkit.sidebyside import one_by_one, side_by_side
 
 log = logging.getLogger("jobkit.scheduler")
 
@@ -45,12 +47,22 @@ class Scheduler:
     a delayed job is late by up to so much.
     """
 
-    def __init__(self, queue: Queue, *, floor: Seconds = FLOOR) -> None:
+    def __new__(cls, queue: Queue | ShardedQueue, **_: Any) -> Self:
+        """Make a ShardedScheduler for a sharded queue."""
+        kind = ShardedScheduler if isinstance(queue, ShardedQueue) else cls
+        return super().__new__(kind)  # type: ignore[return-value]
+
+    def __init__(self, queue: Queue | ShardedQueue, *, floor: Seconds = FLOOR) -> None:
+        if not isinstance(queue, Queue):
+            raise ConfigError(f"a scheduler is one of a Queue, or of a ShardedQueue, got {queue!r}")
         self.queue = queue
         self._every = queue.store.every
         self._floor = min(to_ms(floor, "floor", least=1), queue.lease_ms / 3) / 1000
         self._recovered_at = self._tidied_at = float("-inf")
         self._stopping = threading.Event()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.queue!r})"
 
     def tick(self) -> Tick:
         """Promote all that is due and recover all that is late, in steps of a bounded size."""
@@ -120,3 +132,37 @@ class Scheduler:
     def stop(self) -> None:
         """End `run` within a quarter of a second; from any thread or signal handler."""
         self._stopping.set()
+
+
+class ShardedScheduler(Scheduler):
+    """A scheduler for each shard, side by side. `Scheduler(queue)` makes it; its settings are theirs."""
+
+    queue: ShardedQueue  # type: ignore[assignment]
+
+    def __init__(self, queue: ShardedQueue, **settings: Any) -> None:
+        self.queue = queue
+        self.parts = tuple(Scheduler(shard, **settings) for shard in queue.shards)
+
+    def tick(self) -> Tick:
+        """Tick in each shard; one that cannot be reached is logged. Raises its error if none can."""
+        ticks = one_by_one(self.parts, lambda part: part.tick(), log)
+        wait = min((tick.wait for tick in ticks if tick.wait is not None), default=None)
+        promoted, recovered, buried = (sum(done) for done in list(zip(*ticks, strict=True))[:3])
+        return Tick(promoted, recovered, buried, wait)
+
+    def tick_lightly(self) -> Tick:
+        """Tick: each shard is looked at in turn."""
+        return self.tick()
+
+    def safe_tick(self) -> float:
+        """Tick lightly in each shard, whatever happens; return how long to sleep, in seconds."""
+        return min(part.safe_tick() for part in self.parts)
+
+    def run(self) -> None:
+        """Tick in each shard, in a thread of its own, until `stop()`."""
+        side_by_side([part.run for part in self.parts], self.stop)
+
+    def stop(self) -> None:
+        """End `run` in all shards."""
+        for part in self.parts:
+            part.stop()

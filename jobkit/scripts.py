@@ -149,6 +149,8 @@ class _Bound:
             mark, _, other = str(error).partition(" ")
             if mark != "WRONGSTORE":
                 raise
+            if other == "closed":
+                raise ConfigError(f"queue {self._queue!r} is closed: it is a shard, and was resized") from None
             raise ConfigError(
                 f"the ready store of queue {self._queue!r} is {other}, and not {self._kind}: "
                 "all its processes must name the same"

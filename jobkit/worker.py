@@ -8,24 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, overload
+from typing import Any, Self, overload
 
 from jobkit.backoff import Backoff, Exponential
 from jobkit.clock import Seconds, new_rng, to_ms
 from jobkit.errors import ConfigError
-from jobkit.job import check_text
-from jobkit.loop import Loop
-from jobkit.outcome import Outcomes
+from jobkit.job import Claim, check_text
+from jobkit.loop import Loop, signals
+from jobkit.outcome import Outcome, Outcomes
 from jobkit.queue import Queue
-from jobkit.runner import Handler, Runner, Task
-from jobkit.scheduler import Scheduler
+from jobkit.runner import Handler, Runner, Task, log
+from jobkit.scheduler import Scheduler, ShardedScheduler
+from jobkit.shards import ShardedQueue
+from jobkit.sidebyside import one_by_one, side_by_side
 
 _OWN: Any = object()
 """The default scheduler: one of the worker's own."""
 
 
 class Worker:
-    """Runs the jobs of a queue.
+    """Runs the jobs of a queue, or of all shards of a sharded one (see `ShardedWorker`).
 
     `backoff` says when a failed job is tried again. `scheduler=None` leaves promoting and
     recovering to somebody else. `batch` jobs are claimed at once and acked together: quicker, but
@@ -33,9 +35,13 @@ class Worker:
     hangs. `grace` (seconds) is how long `run` waits for handlers when it is told to stop.
     """
 
+    def __new__(cls, queue: Queue | ShardedQueue, **_: Any) -> Self:
+        """Make a ShardedWorker for a sharded queue."""
+        return super().__new__(ShardedWorker if isinstance(queue, ShardedQueue) else cls)  # type: ignore[return-value]
+
     def __init__(
         self,
-        queue: Queue,
+        queue: Queue | ShardedQueue,
         *,
         backoff: Backoff | None = None,
         scheduler: Scheduler | None = _OWN,
@@ -45,6 +51,8 @@ class Worker:
         grace: Seconds = 10,
         rng: Random | None = None,
     ) -> None:
+        if not isinstance(queue, Queue):
+            raise ConfigError(f"a worker runs the jobs of a Queue, or of a ShardedQueue, got {queue!r}")
         if not isinstance(batch, int) or isinstance(batch, bool) or not 1 <= batch <= 1000:
             raise ConfigError(f"batch is a whole number from 1 to 1000, got {batch!r}")
         rng = rng or new_rng()
@@ -66,6 +74,10 @@ class Worker:
         """Work under another name: of many processes that load the same worker, each needs its own."""
         self.name = check_text(name, "a worker's name")
         self.runner.rename(name)
+
+    def watch(self, journal: Callable[[str, Claim], None]) -> None:
+        """Call `journal` with "start" and "end" around each run of a handler."""
+        self.runner.journal = journal
 
     @property
     def hung(self) -> bool:
@@ -136,7 +148,17 @@ class Worker:
 
         Then: claim no more, wait up to `grace` for what runs, give back the rest uncharged.
         """
+        self.begin(threads)
+        self.go_on()
+
+    def begin(self, threads: int) -> None:
+        """Get ready to `go_on` with so many handler threads: from now on it can be stopped."""
         self._loop = Loop(self, threads)
+
+    def go_on(self) -> None:
+        """Work until stopped."""
+        if self._loop is None:
+            raise ConfigError("a worker begins before it goes on: call run()")
         self.runner.patience = self.queue.lease_ms / 1000
         try:
             self._loop.run()
@@ -148,3 +170,70 @@ class Worker:
         loop = self._loop
         if loop is not None:
             loop.stop()
+
+
+class ShardedWorker(Worker):
+    """A worker of all shards: a worker for each of them, with the same tasks. `Worker(queue)` makes it.
+
+    `run` gives every shard handler threads, a bell and heartbeats of its own: none starves while
+    another is busy, and none waits for one that is slow, or away. So `threads` counts for each shard.
+    """
+
+    queue: ShardedQueue  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        queue: ShardedQueue,
+        *,
+        scheduler: Scheduler | None = _OWN,
+        name: str | None = None,
+        rng: Random | None = None,
+        **settings: Any,
+    ) -> None:
+        rng = rng or new_rng()
+        self.queue = queue
+        self.name = name or f"worker-{rng.getrandbits(32):08x}"
+        own = scheduler.parts if isinstance(scheduler, ShardedScheduler) else [scheduler] * len(queue.shards)
+        self.parts = tuple(
+            Worker(shard, scheduler=one, name=self.name, rng=rng, **settings)
+            for shard, one in zip(queue.shards, own, strict=True)
+        )
+        first = self.parts[0]
+        self.scheduler, self.runner = first.scheduler, first.runner
+        self.batch, self.grace = first.batch, first.grace
+        for part in self.parts:
+            part.runner.tasks = self.runner.tasks
+
+    def rename(self, name: str) -> None:
+        """Work under another name, in all shards."""
+        for part in self.parts:
+            part.rename(name)
+        self.name = name
+
+    def watch(self, journal: Callable[[str, Claim], None]) -> None:
+        """Call `journal` around each run of a handler, in all shards."""
+        for part in self.parts:
+            part.watch(journal)
+
+    @property
+    def hung(self) -> bool:
+        """Whether a handler of any shard did not end when its time was over."""
+        return any(part.hung for part in self.parts)
+
+    def step(self) -> Outcomes:
+        """Step once in each shard; one that cannot be reached is logged. Raises its error if none can."""
+        steps = one_by_one(self.parts, lambda part: part.step(), log)
+        runs: list[Outcome] = [run for step in steps for run in step]
+        return Outcomes(runs, min((step.wait for step in steps if step.wait is not None), default=None))
+
+    def run(self, threads: int = 1) -> None:
+        """Work in all shards until SIGTERM or SIGINT or `stop()`, with so many handler threads in each."""
+        for part in self.parts:
+            part.begin(threads)
+        with signals(self.stop):
+            side_by_side([part.go_on for part in self.parts], self.stop)
+
+    def stop(self) -> None:
+        """End `run` in all shards."""
+        for part in self.parts:
+            part.stop()

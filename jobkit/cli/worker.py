@@ -66,7 +66,7 @@ def command(
         raise ConfigError(f"{target} has no task: it would bury every job as unknown")
     if journal is not None:
         try:
-            worker.runner.journal = Journal(journal)
+            worker.watch(Journal(journal))
         except OSError as error:
             raise ConfigError(f"the journal {journal} cannot be written: {error.strerror}") from None
     if with_parent:

@@ -11,12 +11,20 @@ from jobkit.scripts import Source
 class Store(Protocol):
     """A ready store: where ready jobs wait, and how a running one is found when its worker is lost."""
 
-    name: str
-    """Of the design: `streams`, `lists` or `leases`."""
-    lease_per_job: bool
-    """Whether a job may have a lease of its own."""
-    every: float | None
-    """The seconds between two ticks of a scheduler; None: it ticks when the bell rings or a job is due."""
+    @property
+    def name(self) -> str:
+        """Of the design: `streams`, `lists` or `leases`."""
+        ...
+
+    @property
+    def lease_per_job(self) -> bool:
+        """Whether a job may have a lease of its own."""
+        ...
+
+    @property
+    def every(self) -> float | None:
+        """The seconds between two ticks of a scheduler; None: it ticks when the bell rings or a job is due."""
+        ...
 
     @property
     def kind(self) -> str:

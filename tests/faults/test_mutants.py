@@ -98,8 +98,8 @@ MUTANTS = {
     ),
     "every call has the same nonce": (
         "queue.py",
-        'nonce = self._rng.getrandbits(64).to_bytes(8, "big") if own else b""',
-        'nonce = b"12345678" if own else b""',
+        'return self._rng.getrandbits(64).to_bytes(8, "big") if own else b""',
+        'return b"12345678" if own else b""',
         f"{CORE}lost_replies.py -k second_call",
     ),
     "the least urgent first": (
