@@ -12,6 +12,8 @@ from .ready import (
 )
 from .worker import Worker as Worker
 from .scheduler import Scheduler as Scheduler
+from .leader import Leader as Leader
+from .recurring import Schedules as Schedules
 from .once import (
     effect_key as effect_key,
     once as once,
@@ -33,6 +35,11 @@ from .job import (
 )
 from .history import Event as Event
 from .outcome import Outcome as Outcome
+from .schedule import Schedule as Schedule
+from .firing import (
+    Fired as Fired,
+    Occurred as Occurred,
+)
 
 # When to try again
 from .backoff import (
@@ -45,6 +52,13 @@ from .backoff import (
     full as full,
     none as none,
     proportional as proportional,
+)
+
+# When a schedule occurs
+from .timetable import (
+    CatchUp as CatchUp,
+    Cron as Cron,
+    Every as Every,
 )
 
 # Time and chance
@@ -66,9 +80,11 @@ from .errors import (
     Permanent as Permanent,
     RetryAfter as RetryAfter,
     RunTooLong as RunTooLong,
+    ScheduleError as ScheduleError,
     ServerUnavailable as ServerUnavailable,
     StaleClaim as StaleClaim,
     UnknownJob as UnknownJob,
+    UnknownSchedule as UnknownSchedule,
     UnknownTask as UnknownTask,
     UnsafeServer as UnsafeServer,
     WrongState as WrongState,

@@ -4,10 +4,12 @@
     ├── DelayError          (ValueError)       a duration or a moment that cannot be meant
     ├── BackoffError        (ValueError)       a retry policy that cannot work
     ├── JobError            (ValueError)       a task, id, payload or limit that is not allowed
+    ├── ScheduleError       (ValueError)       a recurring schedule that cannot be meant
     ├── ConfigError         (ValueError)       a setting, URL or client that cannot work
     ├── ServerUnavailable   (ConnectionError)  no Redis where one was expected
     ├── UnsafeServer        (RuntimeError)     refused on a server that the kit did not start
     ├── UnknownJob          (LookupError)      no job of that id
+    ├── UnknownSchedule     (LookupError)      no recurring schedule of that name
     ├── UnknownTask         (LookupError)      no handler here for the job's task
     ├── WrongState          (RuntimeError)     the job is in a state that does not allow it
     ├── StaleClaim          (RuntimeError)     the claim is not the newest one any more
@@ -42,6 +44,10 @@ class JobError(JobkitError, ValueError):
     """A task name, id, payload or limit that is not allowed; nothing was written."""
 
 
+class ScheduleError(JobkitError, ValueError):
+    """A recurring schedule that cannot be meant: a bad cron expression, an unknown time zone, no date at all."""
+
+
 class ConfigError(JobkitError, ValueError):
     """A setting, URL or client that cannot work."""
 
@@ -56,6 +62,10 @@ class UnsafeServer(JobkitError, RuntimeError):
 
 class UnknownJob(JobkitError, LookupError):
     """No job of that id: never submitted, or finished so long ago that its record is gone."""
+
+
+class UnknownSchedule(JobkitError, LookupError):
+    """No recurring schedule of that name."""
 
 
 class UnknownTask(JobkitError, LookupError):

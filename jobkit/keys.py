@@ -16,6 +16,10 @@ that even an id full of braces changes nothing.
     <prefix>{queue}:totals    hash    what only ever grows: submitted, done, retried, ...
     <prefix>{queue}:tokens    string  the last fencing token
     <prefix>{queue}:job:<id>  hash    the job's record
+    <prefix>{queue}:leader    string  who leads the schedulers; expires with the lease
+    <prefix>{queue}:terms     string  the fencing number of the newest leader
+    <prefix>{queue}:schedules zset    name of a recurring schedule -> when it is due next (ms); inf: not at all
+    <prefix>{queue}:schedule:<name>  hash  its record
     <prefix>{queue}:bell      channel rung when a sleeper should look
 """
 
@@ -29,7 +33,7 @@ from jobkit.errors import ConfigError
 GROUP = "workers"
 """The consumer group of the streams."""
 
-TIMED_ZSETS = ("delayed", "leases", "dead")
+TIMED_ZSETS = ("delayed", "leases", "dead", "schedules")
 """The sorted sets whose scores are moments (ms): what `advance` on a live server shifts."""
 
 TIME_FIELDS = ("created", "run_at", "started", "ended")
@@ -62,7 +66,10 @@ def route(id: str) -> str:
     return inside if opened and closed and inside else id
 
 
-_NAMES = ("delayed", "ready", "alone", "leases", "lanes", "waiting", "store", "dead", "totals", "tokens", "bell")
+_NAMES = (
+    "delayed", "ready", "alone", "leases", "lanes", "waiting", "store", "dead", "totals", "tokens", "leader", "terms",
+    "schedules", "bell",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,8 +88,13 @@ class Keys:
     dead: str = field(init=False)
     totals: str = field(init=False)
     tokens: str = field(init=False)
+    leader: str = field(init=False)
+    terms: str = field(init=False)
+    schedules: str = field(init=False)
     job: str = field(init=False)
     """The prefix of the records: a record is `keys.job + id`."""
+    schedule: str = field(init=False)
+    """The prefix of the schedules' records: a record is `keys.schedule + name`."""
     bell: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,7 +110,8 @@ class Keys:
             raise ConfigError(f"a prefix has no braces: they mark the hash tag, got {self.prefix!r}")
         for name in _NAMES:
             object.__setattr__(self, name, f"{self.prefix}{{{self.queue}}}:{name}")
-        object.__setattr__(self, "job", f"{self.prefix}{{{self.queue}}}:job:")
+        for name in ("job", "schedule"):
+            object.__setattr__(self, name, f"{self.prefix}{{{self.queue}}}:{name}:")
 
     def priority(self, priority: int) -> str:
         """Return the list of ready jobs of one priority, of the store `Lists`."""

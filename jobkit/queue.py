@@ -29,7 +29,7 @@ from jobkit.errors import JobError, StaleClaim, UnknownJob, WrongState
 from jobkit.job import Claim, Job, State, check_id, check_text
 from jobkit.keys import Keys
 from jobkit.ready import Store, Streams
-from jobkit.scripts import Scripts
+from jobkit.scripts import Arg, Scripts
 from jobkit.submission import LEAST_LEASE, MOST_ATTEMPTS, New, Row, whole
 
 MOST = 1000
@@ -101,6 +101,10 @@ class Queue:
         """Raise ConfigError if the queue has another ready store on the server; one that cannot tell is none."""
         with contextlib.suppress(redis_py.RedisError):
             self.counts()
+
+    def call(self, name: str, /, *rest: Arg, **named: Arg) -> Any:
+        """Run one of the kit's scripts on this queue: for the parts that stand beside it."""
+        return self._scripts.call(self.redis, name, *rest, **named)
 
     def of(self, id: str) -> Queue:  # noqa: ARG002 - of a ShardedQueue it is one of several
         """Return the queue that a job of this id is in: this one."""

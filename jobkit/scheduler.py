@@ -1,12 +1,13 @@
-"""The one that decides when: it makes due jobs ready, and takes back those whose lease is over.
+"""The one that decides when: it makes due jobs ready, takes back those whose lease is over, and fires schedules.
 
 Several schedulers of one queue do no harm, since each script moves a job once; they only ask
 Redis more often. Without any, delayed jobs wait: nothing is lost, and the next tick finds them.
-(A leader that lets one of many tick is a later part of the kit.)
+With a `leader`, one of many fires the recurring schedules; with `standby`, the others do nothing at all.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from typing import Any, NamedTuple, Self
@@ -16,7 +17,9 @@ from redis.exceptions import RedisError
 from jobkit.bell import FLOOR, Bell
 from jobkit.clock import Seconds, to_ms
 from jobkit.errors import ConfigError
+from jobkit.leader import Leader
 from jobkit.queue import Queue
+from jobkit.recurring import Schedules
 from jobkit.shards import ShardedQueue
 from jobkit.sidebyside import one_by_one, side_by_side
 
@@ -30,21 +33,26 @@ TIDY_EVERY = 60.0
 
 
 class Tick(NamedTuple):
-    """What one tick did, and the seconds until the next job is due (None: none is waiting)."""
+    """What one tick did, and the seconds until the next job, or occurrence, is due (None: none is waiting)."""
 
     promoted: int
     recovered: int
     buried: int
     wait: float | None
+    occurred: int = 0
+    """Occurrences of recurring schedules that became jobs."""
 
 
 class Scheduler:
-    """Promotes and recovers, by `tick()` or in a loop of its own.
+    """Promotes, recovers and fires schedules, by `tick()` or in a loop of its own.
 
     `floor` is how long `run` sleeps at most, in seconds; never longer than a third of the lease,
     so that a dead worker's jobs are back after a lease and a third, or a lease and two seconds.
     Where the ready store says how often to tick (`Lists`: every 2 s), `run` is deaf to the bell, and
     a delayed job is late by up to so much.
+
+    `recurring` are the schedules to fire: all that have them may, or, with a `leader`, the one that
+    leads. `standby=True` leaves promoting and recovering to the leader, too: one scheduler is active.
     """
 
     def __new__(cls, queue: Queue | ShardedQueue, **_: Any) -> Self:
@@ -52,11 +60,25 @@ class Scheduler:
         kind = ShardedScheduler if isinstance(queue, ShardedQueue) else cls
         return super().__new__(kind)  # type: ignore[return-value]
 
-    def __init__(self, queue: Queue | ShardedQueue, *, floor: Seconds = FLOOR) -> None:
+    def __init__(
+        self,
+        queue: Queue | ShardedQueue,
+        *,
+        floor: Seconds = FLOOR,
+        recurring: Schedules | None = None,
+        leader: Leader | None = None,
+        standby: bool = False,
+    ) -> None:
         if not isinstance(queue, Queue):
             raise ConfigError(f"a scheduler is one of a Queue, or of a ShardedQueue, got {queue!r}")
+        if standby and leader is None:
+            raise ConfigError("standby=True needs a leader: who is active, if nobody is elected?")
+        every = queue.store.every
+        if leader and every and leader.lease_ms <= 2000 * every:
+            raise ConfigError(f"the leader's lease must be longer than two ticks, which are {every:g} s apart")
         self.queue = queue
-        self._every = queue.store.every
+        self.recurring, self.leader, self._standby = recurring, leader, standby
+        self._every = every
         self._floor = min(to_ms(floor, "floor", least=1), queue.lease_ms / 3) / 1000
         self._recovered_at = self._tidied_at = float("-inf")
         self._stopping = threading.Event()
@@ -65,7 +87,11 @@ class Scheduler:
         return f"{type(self).__name__}({self.queue!r})"
 
     def tick(self) -> Tick:
-        """Promote all that is due and recover all that is late, in steps of a bounded size."""
+        """Promote all that is due, recover all that is late, fire all that occurs, in steps of a bounded size."""
+        leads = self.leader is None or self.leader.elect() is not None
+        self._recovered_at = now = self.queue.clock.monotonic()
+        if self._standby and not leads:
+            return Tick(0, 0, 0, None)
         promoted = ready = dead = 0
         while True:
             moved, wait = self.queue.promote(BATCH)
@@ -77,19 +103,37 @@ class Scheduler:
             ready, dead = ready + late.ready, dead + late.dead
             if late.ready + late.dead < BATCH:
                 break
-        now = self.queue.clock.monotonic()
-        self._recovered_at = now
         if now - self._tidied_at >= TIDY_EVERY:
             self._tidied_at = now
             self.queue.tidy()
-        return Tick(promoted, ready, dead, wait)
+            if self.recurring and leads:
+                self.recurring.check()
+        occurred, until = self._fire() if leads else (0, None)
+        return Tick(promoted, ready, dead, _sooner(wait, until), occurred)
 
     def tick_lightly(self) -> Tick:
         """Tick, as often as the bell likes: recover only once a second, since leases are longer than that."""
         if self.queue.clock.monotonic() - self._recovered_at >= min(RECOVER_EVERY, self.queue.lease_ms / 3000):
             return self.tick()
+        leads = self.leader is None or self.leader.lead() is not None
+        if self._standby and not leads:
+            return Tick(0, 0, 0, None)
         moved, wait = self.queue.promote(BATCH)
-        return Tick(moved, 0, 0, 0.0 if moved == BATCH else wait)
+        occurred, until = self._fire() if leads else (0, None)
+        return Tick(moved, 0, 0, 0.0 if moved == BATCH else _sooner(wait, until), occurred)
+
+    def _fire(self) -> tuple[int, float | None]:
+        """Fire all that occurs; return how many jobs that made, and the seconds until the next occurrence."""
+        if self.recurring is None:
+            return 0, None
+        number, made = self.leader.number if self.leader else None, 0
+        while True:
+            fired = self.recurring.fire(number)
+            made += sum(len(one.slots) for one in fired.occurred)
+            if fired.fenced and self.leader:
+                self.leader.deposed()
+            if fired.fenced or not fired.occurred or fired.wait != 0:
+                return made, fired.wait
 
     def run(self) -> None:
         """Tick until `stop()`, asleep in between. An error is logged, and the next tick tries again."""
@@ -103,6 +147,9 @@ class Scheduler:
                 bell.wait(self.safe_tick(), self._stopping.is_set)
         finally:
             bell.close()
+            if self.leader:
+                with contextlib.suppress(RedisError):  # the lease runs out instead
+                    self.leader.resign()
 
     def safe_tick(self) -> float:
         """Tick lightly, whatever happens; return how long to sleep, in seconds."""
@@ -116,9 +163,11 @@ class Scheduler:
         except Exception:  # whatever it was, a loop that ended would leave every delayed job waiting
             log.exception("a tick of %s failed; the next one tries again", self.queue.name)
             return min(1.0, self._floor)
-        if tick.promoted or tick.recovered or tick.buried:
-            log.debug("%s: %d promoted, %d recovered, %d buried", self.queue.name, *tick[:3])
+        if tick.promoted or tick.recovered or tick.buried or tick.occurred:
+            log.debug("%s: %d promoted, %d recovered, %d buried, %d occurred", self.queue.name, *tick[:3], tick[4])
         look = self._recovered_at + self._floor - self.queue.clock.monotonic()  # no lease waits longer than that
+        if self.leader:
+            look = min(look, self.leader.wait)
         return look if tick.wait is None else min(look, tick.wait)
 
     def _tick_by_the_clock(self, every: float) -> float:
@@ -140,6 +189,8 @@ class ShardedScheduler(Scheduler):
     queue: ShardedQueue  # type: ignore[assignment]
 
     def __init__(self, queue: ShardedQueue, **settings: Any) -> None:
+        if settings.keys() & {"recurring", "leader"}:
+            raise ConfigError("schedules and a leader are of one Queue; let the jobs of one submit to the shards")
         self.queue = queue
         self.parts = tuple(Scheduler(shard, **settings) for shard in queue.shards)
 
@@ -166,3 +217,7 @@ class ShardedScheduler(Scheduler):
         """End `run` in all shards."""
         for part in self.parts:
             part.stop()
+
+
+def _sooner(one: float | None, other: float | None) -> float | None:
+    return one if other is None else other if one is None else min(one, other)

@@ -80,7 +80,7 @@ class Scripts:
         self._keys, self._store, self._kind, self._constants = keys, store, kind, constants
         self._bound: dict[tuple[str, ...], _Bound] = {}
 
-    def call(self, client: AnyRedis, name: str, *rest: Arg, **named: Arg) -> Any:
+    def call(self, client: AnyRedis, name: str, /, *rest: Arg, **named: Arg) -> Any:
         """Run one script: its named arguments, then the rest. Constants of the queue are filled in."""
         return self._bind((name,)).run(client, self._arguments(name, rest, named))
 

@@ -23,6 +23,8 @@ PAGE = 500
 """How many keys, members or entries one script call touches."""
 RECORD = Keys("q").job.removeprefix("{q")
 """What every job record's name contains: "}:job:"."""
+CALENDAR = Keys("q").schedule.removeprefix("{q")
+"""The same of the record of a recurring schedule."""
 KIT = re.compile(r"^[^{}]*\{[^{}]*\}:(?P<part>\w+)$")
 """The name of a key of the kit that is no job record."""
 MOMENTS = (1e12, 1e13)
@@ -35,8 +37,8 @@ class LiveClock(Clock):
     `advance(seconds)` moves back the scores of the kit's time-ordered sets, the moments in its job
     records, and every other sorted set whose scores all look like ms since the epoch; it shortens
     expiries (a key whose time is over is gone) and ages the pending entries of all streams, whose
-    owners, delivery counts and order stay. All clients of the server see it. `sleep` really
-    sleeps.
+    owners, delivery counts and order stay. The calendar of a recurring schedule is moved on. All
+    clients of the server see it. `sleep` really sleeps.
 
     What it can't reach: the ids of stream entries, and how long a consumer has been idle (XINFO
     CONSUMERS), which ageing resets. What others write while it runs counts as before or as after.
@@ -78,7 +80,7 @@ class _Ageing:
 
     def _age(self, names: list[bytes]) -> None:
         dt = self._dt
-        others = self._run("age_keys", names, dt, RECORD, *TIME_FIELDS)
+        others = self._run("age_keys", names, dt, RECORD, CALENDAR, *TIME_FIELDS)
         for name, kind in zip(others[::2], others[1::2], strict=True):
             if kind == b"stream":
                 for group in self._groups(name):

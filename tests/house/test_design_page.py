@@ -9,12 +9,11 @@ from jobkit.job import State
 from jobkit.keys import Keys
 
 PAGE = (Path(__file__).parents[2] / "docs" / "design.md").read_text("utf-8")
+KEYS = "delayed ready alone lanes waiting dead totals tokens leader terms schedules schedule job bell"
 VERBS = "submit promote claim ack fail extend release cancel recover requeue counts"
 
 
-@pytest.mark.parametrize(
-    "part", ["delayed", "ready", "alone", "lanes", "waiting", "dead", "totals", "tokens", "job", "bell"]
-)
+@pytest.mark.parametrize("part", KEYS.split())
 def test_keys(part):
     key = getattr(Keys("queue"), part)
     assert re.search(rf"{{queue}}:{part}\b", PAGE), f"{key} is not in the table of keys"

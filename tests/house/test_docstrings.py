@@ -12,8 +12,9 @@ from jobkit import errors
 
 NAMES = sorted(name for name in dir(jobkit) if not name.startswith("_"))
 CORE = [
-    "answers", "backoff", "bell", "clock", "deadletters", "errors", "heartbeat", "history", "job", "keys", "loop",
-    "outcome", "queue", "ready.streams", "repair", "runner", "scheduler", "scripts", "submission", "worker",
+    "answers", "backoff", "bell", "clock", "deadletters", "errors", "firing", "heartbeat", "history", "job", "keys",
+    "leader", "loop", "outcome", "queue", "ready.streams", "recurring", "repair", "runner", "schedule", "scheduler",
+    "scripts", "submission", "timetable", "worker",
 ]  # fmt: skip
 
 

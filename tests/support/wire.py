@@ -66,6 +66,10 @@ class Wire:
                 self._command = args[0]
                 wire.sent.append(args)
 
+            def send_packed_command(self, *args, **kwargs):
+                self._command = None  # a pipeline, which has no name; or send_command, which says it after this
+                super().send_packed_command(*args, **kwargs)
+
             def read_response(self, *args, **kwargs):
                 try:
                     reply = super().read_response(*args, **kwargs)

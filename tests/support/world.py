@@ -15,6 +15,10 @@ TYPES = {
     "store": b"string",
     "totals": b"hash",
     "tokens": b"string",
+    "terms": b"string",
+    "leader": b"string",
+    "schedules": b"zset",
+    "schedule": b"hash",
     "job": b"hash",
 }
 
@@ -95,12 +99,15 @@ def check_keys(redis):
             _check_record(redis, keys, key)
             continue
         assert redis.type(key) == _type(redis, keys, key.decode()), key
-        assert redis.pttl(key) == -1, f"{key} would vanish"
+        assert (redis.pttl(key) == -1) == (key != keys.leader.encode()), f"{key} would vanish, or a lead would last"
 
 
 def _type(redis, keys, key):
     """Say of which type a key is that is no record."""
-    kind = (redis.get(keys.store) or b"").split()[0]
+    kind = (redis.get(keys.store) or b"none").split()[0]
+    if key.startswith(keys.schedule):
+        assert redis.zscore(keys.schedules, key[len(keys.schedule) :]) is not None, f"{key} is in no index"
+        return TYPES["schedule"]
     lists = map(keys.priority, PRIORITIES) if kind == b"lists" else [keys.ready]
     if key in {*lists, keys.alone}:
         return WAITING[kind]

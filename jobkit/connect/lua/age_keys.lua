@@ -4,9 +4,11 @@
 -- KEYS          keys of any type; one that would have expired by now is deleted
 -- ARGV[1] dt    ms to grow older by
 -- ARGV[2] mark  what a job record's name contains
--- ARGV[3..]     the record's fields that hold a moment (ms)
+-- ARGV[3] calendar  what the record of a recurring schedule contains: its slots are of the calendar, and
+--                stay; instead, its calendar is moved on beside the server's clock
+-- ARGV[4..]     a job record's fields that hold a moment (ms)
 -- returns       the sorted sets and streams among them: name, type, name, type, ...
-local dt, mark = tonumber(ARGV[1]), ARGV[2]
+local dt, mark, calendar = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local others = {}
 
 local function earlier(moment)
@@ -14,9 +16,9 @@ local function earlier(moment)
 end
 
 local function age_record(key)
-  local moments = redis.call('HMGET', key, unpack(ARGV, 3))
+  local moments = redis.call('HMGET', key, unpack(ARGV, 4))
   for i, moment in ipairs(moments) do
-    if moment and tonumber(moment) then redis.call('HSET', key, ARGV[i + 2], earlier(moment)) end
+    if moment and tonumber(moment) then redis.call('HSET', key, ARGV[i + 3], earlier(moment)) end
   end
   for _, name in ipairs(redis.call('HKEYS', key)) do
     if string.sub(name, 1, 8) == 'history:' then
@@ -32,6 +34,8 @@ for _, key in ipairs(KEYS) do
   local kind = redis.call('TYPE', key).ok
   if kind == 'hash' and string.find(key, mark, 1, true) then
     age_record(key)
+  elseif kind == 'hash' and string.find(key, calendar, 1, true) then
+    redis.call('HINCRBY', key, 'ahead', dt)
   elseif kind == 'zset' or kind == 'stream' then
     others[#others + 1] = key
     others[#others + 1] = kind
