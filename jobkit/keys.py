@@ -21,6 +21,11 @@ that even an id full of braces changes nothing.
     <prefix>{queue}:schedules zset    name of a recurring schedule -> when it is due next (ms); inf: not at all
     <prefix>{queue}:schedule:<name>  hash  its record
     <prefix>{queue}:bell      channel rung when a sleeper should look
+
+and, of `jobkit.ready.buckets`, which is no part of a queue,
+
+    <prefix>{queue}:bucket:<minute>  zset  id -> when it is due (ms), for the ids of that minute
+    <prefix>{queue}:minutes          zset  the minutes that have a bucket -> their start (ms)
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ from jobkit.errors import ConfigError
 GROUP = "workers"
 """The consumer group of the streams."""
 
-TIMED_ZSETS = ("delayed", "leases", "dead", "schedules")
+TIMED_ZSETS = ("delayed", "leases", "dead", "schedules", "minutes")
 """The sorted sets whose scores are moments (ms): what `advance` on a live server shifts."""
 
 TIME_FIELDS = ("created", "run_at", "started", "ended")
@@ -68,7 +73,7 @@ def route(id: str) -> str:
 
 _NAMES = (
     "delayed", "ready", "alone", "leases", "lanes", "waiting", "store", "dead", "totals", "tokens", "leader", "terms",
-    "schedules", "bell",
+    "schedules", "bell", "minutes",
 )  # fmt: skip
 
 
@@ -96,6 +101,9 @@ class Keys:
     schedule: str = field(init=False)
     """The prefix of the schedules' records: a record is `keys.schedule + name`."""
     bell: str = field(init=False)
+    bucket: str = field(init=False)
+    """The prefix of the buckets: a bucket is `keys.bucket + minute`."""
+    minutes: str = field(init=False)
 
     def __post_init__(self) -> None:
         text = isinstance(self.queue, str) and isinstance(self.prefix, str)
@@ -110,7 +118,7 @@ class Keys:
             raise ConfigError(f"a prefix has no braces: they mark the hash tag, got {self.prefix!r}")
         for name in _NAMES:
             object.__setattr__(self, name, f"{self.prefix}{{{self.queue}}}:{name}")
-        for name in ("job", "schedule"):
+        for name in ("job", "schedule", "bucket"):
             object.__setattr__(self, name, f"{self.prefix}{{{self.queue}}}:{name}:")
 
     def priority(self, priority: int) -> str:

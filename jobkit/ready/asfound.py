@@ -1,11 +1,15 @@
-"""UNSAFE, for lessons: pieces of design B as its document has them. Each says what it breaks.
+"""UNSAFE, for lessons: pieces of designs B and C as their documents have them. Each says what it breaks.
 
     plain_pipeline    `Queue(promote=)`: read, then remove and push in a pipeline     handed out twice
     pop_and_forget    `Queue(take=)`: pop, and no deadline                            lost with its worker
     by_nanoseconds    `Queue(promote=)`, with `schedule_ns`: scores in ns,            out of order, and
                       and the same pipeline                                           handed out twice
 
-All are for `Lists()`. What is right stands in `promote.lua`, `claim.lua` and `lists.lua`.
+    this_minute       of design C, with `Buckets`: drain the bucket of this minute    never found, if late
+    java_shard        of design C, for `shard`: Math.abs(id.hashCode()) % n           in a shard that nobody drains
+
+Those of design B are for `Lists()`. What is right stands in `promote.lua`, `claim.lua`, `lists.lua`,
+`buckets.lua` and `keys.shard`.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import Any
 import redis as redis_py
 
 from jobkit.keys import PRIORITIES, Keys
+from jobkit.ready.buckets import Buckets, minute_of
 
 
 def plain_pipeline(redis: redis_py.Redis, keys: Keys, limit: int) -> list[bytes]:
@@ -51,6 +56,32 @@ def by_nanoseconds(redis: redis_py.Redis, keys: Keys, limit: int) -> list[bytes]
     """
     due: Any = redis.zrange(keys.delayed, "-inf", _now_ns(redis), byscore=True, offset=0, num=limit)
     return _moved(redis, keys, due)
+
+
+def this_minute(buckets: Buckets, k: int, limit: int = 100) -> list[bytes]:
+    """UNSAFE drain: looks at the bucket of the present minute. What is left in an older one stays there for ever.
+
+    So does a job that comes late: its own minute is over before it is put there. Nor is a job of this
+    minute asked for its second.
+    """
+    keys, redis = buckets.shards[k], buckets.redis
+    bucket = keys.bucket + minute_of(_now_ns(redis) // 1_000_000)
+    due: list[bytes] = redis.zrange(bucket, 0, limit - 1)
+    pipe = redis.pipeline()
+    for id in due:
+        pipe.zrem(bucket, id).rpush(keys.ready, id)
+    pipe.execute()
+    return due
+
+
+def java_shard(text: str, n: int) -> int:
+    """UNSAFE shard: a text whose hash is the least integer has no absolute value, and -2147483648 % 3 is -2 in Java."""
+    hashed = 0
+    for unit in memoryview(text.encode("utf-16-le")).cast("H"):  # hashCode counts in UTF-16
+        hashed = (31 * hashed + unit) & 0xFFFFFFFF
+    signed = hashed - (1 << 32) if hashed >> 31 else hashed
+    absolute = signed if signed == -(1 << 31) else abs(signed)
+    return absolute % n if absolute >= 0 else -(-absolute % n)  # the remainder takes the sign of what is divided
 
 
 def _moved(redis: redis_py.Redis, keys: Keys, due: list[bytes]) -> list[bytes]:

@@ -89,3 +89,13 @@ def test_a_head_that_was_lost_before_its_time_waits_for_it(queue):
     assert states(queue, "a1", "a2") == "scheduled waiting"
     queue.redis.clock.advance(60)
     assert run_all(queue) == ["a1", "a2"]
+
+
+def test_who_was_forgotten_frees_nobody_elses_lane(queue):
+    lane(queue, "a1")
+    (claim,) = queue.claim("w")
+    forget(queue, "lanes")
+    assert lane(queue, "a2", "a3") == ["ready", "waiting"]  # nobody knows of a1 any more
+    queue.ack(claim)
+    assert states(queue, "a2", "a3") == "ready waiting"
+    assert run_all(queue) == ["a2", "a3"]
