@@ -61,7 +61,7 @@ class Counts:
     wait: float | None
     """Seconds until the next scheduled job is due."""
     totals: Mapping[str, int]
-    """submitted, done, retried, dead, dropped, cancelled, recovered, released, requeued."""
+    """submitted, done, retried, dead, dropped, cancelled, recovered, released, requeued; occurred, missed."""
 
     @property
     def lost(self) -> int:

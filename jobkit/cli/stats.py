@@ -13,7 +13,10 @@ from jobkit.clock import spoken
 from jobkit.queue import Queue
 
 STATES = ("scheduled", "waiting", "ready", "running", "dead")
-TOTALS = ("submitted", "done", "retried", "recovered", "released", "cancelled", "dead", "dropped", "requeued")
+TOTALS = (
+    "submitted", "occurred", "missed", "done", "retried", "recovered", "released", "cancelled", "dead", "dropped",
+    "requeued",
+)  # fmt: skip
 """In the order of a job's life; a total that this version does not know comes after them."""
 
 
