@@ -4,7 +4,7 @@ RUN := .venv/bin/python -m
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab tour test test-all versions lint notebooks bench chaos pictures lock clean runtime dev
+.PHONY: help lab tour test test-all versions lint notebooks bench chaos failover pictures lock clean runtime dev
 
 help: ## this list
 	@echo "usage: make TARGET [ARGS=...]"
@@ -39,6 +39,9 @@ notebooks: dev ## run the notebooks' sources anew and store them with their outp
 
 bench: dev ## measure how fast the queue is, and how much room a job takes
 	@$(RUN) benchmarks $(ARGS)
+
+failover: dev ## kill the masters of a Redis Cluster under load, and see what is lost (shorter: ARGS="--runs 1")
+	@$(RUN) benchmarks.failover $(ARGS)
 
 pictures: runtime ## draw the README's picture anew
 	@$(RUN) jobkit.plot.readme docs/pictures/worker_dies.png

@@ -55,6 +55,9 @@ class PrivateServer:
     usable server, or it does not answer.
     """
 
+    arguments: tuple[str, ...] = ("-",)
+    """Of the program: its settings are its standard input."""
+
     def __init__(
         self,
         program: Found | None = None,
@@ -167,8 +170,8 @@ class PrivateServer:
             str(GUARD),
             str(self.folder),
             program.path,
-            "-",
-        ]  # - reads standard input
+            *self.arguments,
+        ]
         read, self._pipe = os.pipe()  # neither end is inherited by other programs
         try:
             return subprocess.Popen(  # noqa: S603 - the program is one of find_servers(), the rest our own

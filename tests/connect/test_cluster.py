@@ -1,36 +1,23 @@
 """A private Redis Cluster, the clients of one, and a queue on it through failovers."""
 
 import gc
-import threading
 
 import pytest
 import redis as redis_py
+from redis.exceptions import RedisClusterException
+from support.cluster import cluster, redis
 from support.stores import STORES
 from support.wire import Wire
 
 import jobkit as jk
-from jobkit.bell import Bell
-from jobkit.clock import Clock
-from jobkit.connect import ClusterClient, PrivateCluster, address_for_others, connect, privatecluster, without_retries
+from jobkit.connect import ClusterClient, address_for_others, connect, privatecluster, without_retries
 from jobkit.connect.given import check_client
 from jobkit.connect.private import best_server
 from jobkit.errors import ConfigError, UnsafeServer
 
+__all__ = ["cluster", "redis"]
+
 LOST = (redis_py.ConnectionError, redis_py.TimeoutError)
-
-
-@pytest.fixture(scope="module")
-def cluster(live_server):  # which says whether a server can be had
-    with PrivateCluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def redis(cluster):
-    cluster.wait(cluster.whole, "what the test before left")
-    with cluster.client() as client:
-        client.flushall()
-        yield client
 
 
 def given(cluster, **settings):
@@ -125,6 +112,29 @@ def test_repair_asks_the_master_of_the_queue_alone(cluster, redis):
     assert asked == [cluster.master_of(queue.keys.job)]
 
 
+def test_time_moves_on_every_master(cluster, redis):
+    queues = [jk.Queue(redis, name) for name in "abcdef"]
+    assert len({cluster.master_of(queue.keys.job) for queue in queues}) < len(queues)  # several slots on one
+    for queue in queues:
+        queue.submit("t", delay=100)
+    redis.clock.advance(100)
+    assert [queue.promote().moved for queue in queues] == [1] * 6
+
+
+def test_a_cluster_that_is_away_is_a_connection_error(cluster, redis, monkeypatch):
+    """redis-py's own error is no RedisError, and would end the loops that wait for Redis to come back."""
+
+    def away(*_, **__):
+        raise RedisClusterException("Redis Cluster cannot be connected")
+
+    client = given(cluster)
+    queue = jk.Queue(client, "q")
+    monkeypatch.setattr(client.nodes_manager, "get_node_from_slot", away)
+    for ask in (lambda: queue.submit("t"), lambda: queue.claim("w")):
+        with pytest.raises(redis_py.ConnectionError, match="cannot be connected"):
+            ask()
+
+
 def test_a_claim_is_sent_once_and_its_lost_reply_is_an_error(redis):
     wire = Wire()
     queue = jk.Queue(wire.client(redis), "q")
@@ -161,23 +171,6 @@ def test_the_end_of_a_queue_leaves_its_client_alive(cluster, redis, kind):
     assert client.get("k") == b"v"
 
 
-def test_a_claim_goes_where_the_cluster_sends_it(cluster, redis):
-    """The slot moved to the replica, in order: the client learns it by MOVED, and the replica knows no script."""
-    queue = jk.Queue(redis, "q")
-    queue.submit_many([jk.New("t", id=id) for id in "ab"])
-    (first,) = queue.claim("w")
-    master = cluster.master_of(queue.keys.job)
-    replica = next(
-        node for node in cluster.nodes if node.ask("ROLE")[0] == b"slave" and node.ask("ROLE")[2] == master.port
-    )
-    cluster.wait(lambda: bool(replica.ask("CLUSTER", "FAILOVER")), "the replica's consent")
-    cluster.wait(lambda: cluster.failed_over(master), "the failover")
-    (second,) = queue.claim("w")
-    queue.ack(first)
-    queue.ack(second)
-    assert (queue.counts().totals["done"], second.token) == (2, first.token + 1)
-
-
 def test_the_bell_is_heard_from_any_node(cluster, redis):
     queue = jk.Queue(redis, "q")
     home = cluster.master_of(queue.keys.bell)
@@ -188,37 +181,6 @@ def test_the_bell_is_heard_from_any_node(cluster, redis):
                 assert listener.get_message(timeout=5)["type"] == "subscribe"
                 queue.submit("t")
                 assert listener.get_message(timeout=5)["type"] == "message"
-
-
-def test_a_master_dies_and_a_worker_goes_on(cluster, redis, eventually):
-    queue = jk.Queue(redis, "q", lease=5)
-    worker, done = jk.Worker(queue), set()
-    worker.task(name="t")(lambda job: done.add(job.id))
-    bell = Bell(redis, queue.keys.bell, Clock())
-    bell.wait(1)
-    thread = threading.Thread(target=worker.run)
-    thread.start()
-    queue.submit("t", id="before")
-    eventually(lambda: "before" in done)
-    home = cluster.master_of(queue.keys.job)
-    eventually(lambda: home.ask("WAIT", 1, 0) == 1)
-    cluster.kill(home)
-    cluster.wait(lambda: cluster.failed_over(home), "the failover")
-    eventually(lambda: _submitted(queue, "after"), within=10)
-    eventually(lambda: "after" in done, within=10)
-    eventually(lambda: queue.submit("t", delay=60) and bell.wait(0.2), within=10)  # it listens at a node that lives
-    cluster.revive(home)
-    worker.stop()
-    thread.join()
-    bell.close()
-    assert queue.counts().totals["done"] == 2
-
-
-def _submitted(queue, id):
-    try:
-        return queue.submit("t", id=id)
-    except redis_py.RedisError:
-        return None
 
 
 def test_a_port_that_somebody_took_is_tried_again(monkeypatch, cluster):
