@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 from jobkit.history import Event
 from jobkit.job import State
@@ -62,6 +62,13 @@ class Counts:
     """Seconds until the next scheduled job is due."""
     totals: Mapping[str, int]
     """submitted, done, retried, dead, dropped, cancelled, recovered, released, requeued; occurred, missed."""
+
+    @classmethod
+    def of_reply(cls, reply: list[Any], **more: Any) -> Self:
+        """Read what `counts.lua` answers; `more` are the fields of a subclass."""
+        scheduled, waiting, ready, running, dead, wait, *flat = reply
+        totals = {name.decode(): int(n) for name, n in zip(flat[::2], flat[1::2], strict=True)}
+        return cls(scheduled, waiting, ready, running, dead, None if wait < 0 else wait / 1000, totals, **more)
 
     @property
     def lost(self) -> int:

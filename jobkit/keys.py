@@ -14,6 +14,7 @@ that even an id full of braces changes nothing.
     <prefix>{queue}:store     string  which ready store it has: the first submit says it
     <prefix>{queue}:dead      zset    id -> when it was buried (ms)
     <prefix>{queue}:totals    hash    what only ever grows: submitted, done, retried, ...
+    <prefix>{queue}:lateness  hash    how late jobs started: a sum (ms), and how many up to each bound
     <prefix>{queue}:tokens    string  the last fencing token
     <prefix>{queue}:job:<id>  hash    the job's record
     <prefix>{queue}:leader    string  who leads the schedulers; expires with the lease
@@ -72,8 +73,8 @@ def route(id: str) -> str:
 
 
 _NAMES = (
-    "delayed", "ready", "alone", "leases", "lanes", "waiting", "store", "dead", "totals", "tokens", "leader", "terms",
-    "schedules", "bell", "minutes",
+    "delayed", "ready", "alone", "leases", "lanes", "waiting", "store", "dead", "totals", "lateness", "tokens",
+    "leader", "terms", "schedules", "bell", "minutes",
 )  # fmt: skip
 
 
@@ -92,6 +93,7 @@ class Keys:
     store: str = field(init=False)
     dead: str = field(init=False)
     totals: str = field(init=False)
+    lateness: str = field(init=False)
     tokens: str = field(init=False)
     leader: str = field(init=False)
     terms: str = field(init=False)

@@ -30,6 +30,7 @@ from jobkit.job import Claim, Job, State, check_id, check_text
 from jobkit.keys import Keys
 from jobkit.ready import Store, Streams
 from jobkit.scripts import Arg, Scripts
+from jobkit.stats import Stats
 from jobkit.submission import LEAST_LEASE, MOST_ATTEMPTS, New, Row, whole
 
 MOST = 1000
@@ -325,9 +326,12 @@ class Queue:
 
     def counts(self) -> Counts:
         """Count the jobs per state, all at one instant."""
-        scheduled, waiting, ready, running, dead, wait, *flat = self._scripts.call(self.redis, "counts")
-        totals = {name.decode(): int(n) for name, n in zip(flat[::2], flat[1::2], strict=True)}
-        return Counts(scheduled, waiting, ready, running, dead, None if wait < 0 else wait / 1000, totals)
+        return Counts.of_reply(self._scripts.call(self.redis, "counts"))
+
+    def stats(self) -> Stats:
+        """Count them as `counts` does, and say how long they wait and how late they start, all at one instant."""
+        counts, found = self._scripts.together(self.redis, ("counts", (), {}), ("stats", (), {}))
+        return Stats.of_replies(self.name, counts, found)
 
     # -- dead letters, and what has no place ------------------------------------
 

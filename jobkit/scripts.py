@@ -113,7 +113,7 @@ class _Bound:
     """One program, of one verb or of several, and the keys that it is called with."""
 
     def __init__(self, names: tuple[str, ...], keys: Keys, store: Source, kind: str) -> None:
-        self._queue, self._kind = keys.queue, kind
+        self._queue, self._kind, self._several = keys.queue, kind, len(names) > 1
         sources = [load(name) for name in names]
         lanes = load("lanes")
         named = [key for source in sources for key in source.keys] + [*store.keys, *lanes.keys, "store"]
@@ -144,7 +144,9 @@ class _Bound:
 
     def run(self, client: Any, arguments: list[Arg]) -> Any:
         try:
-            return evaluate(client, self._text, self._sha, [*self._keys, *arguments])
+            answer = evaluate(client, self._text, self._sha, [*self._keys, *arguments])
+            if self._several and (refused := next((a for a in answer if isinstance(a, ResponseError)), None)):
+                raise refused  # one of several verbs answers with an error: it comes as an answer among others
         except ResponseError as error:
             mark, _, other = str(error).partition(" ")
             if mark != "WRONGSTORE":
@@ -155,3 +157,4 @@ class _Bound:
                 f"the ready store of queue {self._queue!r} is {other}, and not {self._kind}: "
                 "all its processes must name the same"
             ) from None
+        return answer

@@ -25,6 +25,7 @@ from jobkit.keys import route, shard
 from jobkit.queue import Queue
 from jobkit.ready import Store, Streams
 from jobkit.ready.sharded import Sharded
+from jobkit.stats import Stats
 from jobkit.submission import New, whole
 
 MOST = 1024
@@ -197,6 +198,10 @@ class ShardedQueue:
             totals.update(counts.totals)
         sums = {level: sum(getattr(counts, level) for counts in each) for level in levels}
         return Counts(**sums, wait=_least(counts.wait for counts in each), totals=dict(totals))
+
+    def stats(self) -> Stats:
+        """Measure all shards together: of their ages the greatest holds. `Meter(queue.shards)` has a line for each."""
+        return Stats.sum([part.stats() for part in self.shards], self.name)
 
     def dead(self, limit: int = 20, offset: int = 0) -> list[DeadLetter]:
         """List dead letters of all shards, the newest first."""

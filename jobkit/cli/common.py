@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from jobkit.answers import Counts
+    from jobkit.connect import AnyRedis, Client, ClusterClient
     from jobkit.queue import Queue
     from jobkit.ready import Store
 
@@ -125,21 +126,32 @@ def opened(
     from redis.exceptions import RedisError
     from redis.exceptions import TimeoutError as TooLate
 
-    from jobkit.queue import Queue
-
-    if "://" in name:
-        raise ConfigError("the argument is a queue's name; its Redis is said with --url")
-    where, chosen = meant(url, prefix)
+    where, _ = meant(url, prefix)
     try:
-        with gently(), connect_url(where, prefix=chosen or "", origin="URL") as redis:
-            yield Queue(redis, name, ready=store_there(redis, name, store), **settings)
+        with gently(), contextlib.closing(open_redis(name, url, prefix)) as redis:
+            yield queue_on(redis, name, store, **settings)
     except (LostConnection, TooLate) as error:
         raise ServerUnavailable(f"{hidden(where)} does not answer any more ({error})") from None
     except RedisError as error:
         raise ConfigError(f"{hidden(where)} answers with an error: {error}") from None
 
 
-def store_there(redis: Redis, name: str, wanted: str | None) -> Store:
+def open_redis(name: str, url: str | None, prefix: str | None) -> Client | ClusterClient:
+    """Connect to the Redis of a queue. Raises ConfigError, and ServerUnavailable where nothing answers."""
+    if "://" in name:
+        raise ConfigError("the argument is a queue's name; its Redis is said with --url")
+    where, chosen = meant(url, prefix)
+    return connect_url(where, prefix=chosen or "", origin="URL")
+
+
+def queue_on(redis: AnyRedis, name: str, store: str | None = None, **settings: Any) -> Queue:
+    """The queue of this name, with the ready store that it has there."""
+    from jobkit.queue import Queue
+
+    return Queue(redis, name, ready=store_there(redis, name, store), **settings)
+
+
+def store_there(redis: AnyRedis, name: str, wanted: str | None) -> Store:
     """The ready store of a queue: what its server remembers, or the design that is wanted, or streams.
 
     Raises ConfigError if a queue that is there has another design than the wanted.

@@ -25,6 +25,7 @@ COMMANDS = {
     "scheduler": "Run a scheduler: move due jobs, recover lost ones, fire schedules.",
     "schedules": "List, add, pause, resume or remove recurring schedules.",
     "stats": "Show how deep a queue is, and how late.",
+    "metrics": "Serve a queue's figures to Prometheus.",
     "dead": "List, show, requeue or purge dead letters.",
     "storm": "Simulate a retry storm: what jitter does, and what it costs.",
     "explore": "Try every order of your workers' Redis commands, and show one that fails.",

@@ -56,6 +56,18 @@ local function set_cancelled(totals, job, id, f, at, retention_ms)
   redis.call('HINCRBY', totals, 'cancelled', 1)
 end
 
+-- When a job was to start, in ms: a moment that had passed when it was submitted means then. nil: who knows.
+local function due_at(run_at, created) return run_at and math.max(run_at, created or 0) end
+
+-- How late jobs start, in ms: the upper bounds of the buckets in the hash `lateness`, then `more`.
+local BOUNDS = {5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 60000, 600000, 3600000, 'more'}
+
+local function bucket(late)
+  local i = 1
+  while BOUNDS[i + 1] and late > BOUNDS[i] do i = i + 1 end
+  return BOUNDS[i]
+end
+
 -- A job whose worker is lost: ready again, but handed out alone, since it may have killed it; dead
 -- if that was its last attempt; cancelled if that was asked for. `to`: the keys and limits.
 local function take_back(id, f, at, to, why)

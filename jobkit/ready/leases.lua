@@ -20,4 +20,8 @@ local function sizes() -- how many are ready, how many are running
   return redis.call('LLEN', READY) + redis.call('LLEN', ALONE), redis.call('ZCARD', LEASES)
 end
 
+local function heads(n) -- the ids that will be taken first, of each line
+  return {redis.call('LRANGE', ALONE, 0, n - 1), redis.call('LRANGE', READY, 0, n - 1)}
+end
+
 local function arrived(id) return stands_in(READY, id) or stands_in(ALONE, id) end

@@ -60,4 +60,10 @@ local function sizes() -- how many are ready, how many are running
   return waiting, redis.call('ZCARD', LEASES)
 end
 
+local function heads(n) -- the ids that will be taken first, of each line
+  local out = {}
+  for i, key in ipairs(ALL) do out[i] = redis.call('LRANGE', key, 0, n - 1) end
+  return out
+end
+
 local function arrived(id) return stands_in(list(priority_of(id)), id) or stands_in(ALONE, id) end

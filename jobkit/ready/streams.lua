@@ -79,9 +79,9 @@ local function expired(lease_ms, limit, cursor)
   end
 end
 
-local function pending(stream)
+local function pending(stream) -- how many, and the last
   local got = redis.pcall('XPENDING', stream, GROUP)
-  return got.err and 0 or tonumber(got[1])
+  return got.err and 0 or tonumber(got[1]), got[3]
 end
 
 local function sizes() -- how many are ready, how many are running
@@ -91,6 +91,16 @@ local function sizes() -- how many are ready, how many are running
     waiting, running = waiting + redis.call('XLEN', stream) - held_here, running + held_here
   end
   return math.max(0, waiting), running -- below 0 if somebody trimmed the stream
+end
+
+local function heads(n) -- the ids that will be taken first, of each line: all behind what is pending
+  local out = {{}, {}}
+  for i, stream in ipairs(STORE) do
+    local _, last = pending(stream)
+    local waiting = redis.call('XRANGE', stream, last and '(' .. last or '-', '+', 'COUNT', n)
+    for at, entry in ipairs(waiting) do out[i][at] = entry[2][2] end
+  end
+  return out
 end
 
 -- Is the entry still there, and the job's? Then it is pending, or will be read anew if its group

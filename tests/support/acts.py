@@ -64,6 +64,7 @@ class _Ear:
         if command == "EVALSHA":
             raise NoScriptError
         self.heard.append(words[0])
+        return []
 
 
 def _decoded(verbs, keys, words, reply):

@@ -141,7 +141,7 @@ def _kinds(queue):
     keys, waiting = queue.keys, "stream" if queue.store.name == "streams" else "list"
     kinds = {key: "zset" if key == keys.leases else waiting for key in structures(queue)}
     zsets = dict.fromkeys((keys.delayed, keys.dead, keys.waiting), "zset")
-    return kinds | zsets | dict.fromkeys((keys.totals, keys.lanes), "hash")
+    return kinds | zsets | dict.fromkeys((keys.totals, keys.lateness, keys.lanes), "hash")
 
 
 def _kind(keys, kinds, key):

@@ -14,6 +14,7 @@ TYPES = {
     "dead": b"zset",
     "store": b"string",
     "totals": b"hash",
+    "lateness": b"hash",
     "tokens": b"string",
     "terms": b"string",
     "leader": b"string",

@@ -33,7 +33,7 @@ def busy(queue, worker, bury):
 TABLE = """\
 now        jobs
 scheduled     2  the next is due in 55 s
-ready         1
+ready         1  the next has been due for SOON
 running       1
 dead          2  the oldest for 2 h
 
@@ -41,13 +41,18 @@ ever       jobs
 submitted     7
 done          1
 dead          2
+
+4 starts, late by SOON in the mean; half by SOON at most, 99 % by SOON
 """
+SOON = r"\b(for|by) [\d.]+ m?s\b"
 
 
 def test_a_table_of_what_is_where(busy, url, call):
     status, out, err = call("stats", "mail")
     assert (status, err) == (0, "")
-    assert re.sub(r"in 5\d\.\d s", "in 55 s", out) == TABLE  # real time passes on the real server
+    assert (
+        re.sub(SOON, r"\1 SOON", re.sub(r"in 5\d\.\d s", "in 55 s", out)) == TABLE
+    )  # real time passes on the real server
 
 
 def test_json_is_one_object(busy, queue, url, call):
@@ -56,6 +61,10 @@ def test_json_is_one_object(busy, queue, url, call):
     assert (status, err) == (0, "")
     assert 50 < told.pop("next_due_in") <= 55
     assert 7200 <= told.pop("oldest_dead_for") < 7210
+    assert 0 <= told.pop("oldest_ready_for") < 10
+    lateness = told.pop("lateness")
+    assert (lateness["starts"], sum(lateness["by"].values())) == (4, 4)
+    assert 0 <= lateness["seconds"] < 10
     assert told == {
         "queue": "mail",
         "prefix": "",
@@ -66,6 +75,7 @@ def test_json_is_one_object(busy, queue, url, call):
         "running": 1,
         "dead": 2,
         "lost": 0,
+        "overdue_for": None,
         "totals": {"submitted": 7, "done": 1, "dead": 2},
     }
 
@@ -86,7 +96,26 @@ def test_an_empty_queue_has_no_times(queue, worker, url, call):
 def test_what_is_due_waits_for_a_scheduler(queue, url, call):
     queue.submit("receipt", delay=5)
     queue.clock.advance(6)
-    assert "scheduled     1  due now: a scheduler will move them" in call("stats", "mail")[1]
+    out = call("stats", "mail")[1]
+    assert re.search(r"scheduled     1  due for 1(\.\d+)? s: a scheduler will move them", out)
+    assert 1 <= json.loads(call("stats", "mail", "--json")[1])["overdue_for"] < 10
+
+
+def test_many_queues_have_a_line_each_and_a_sum(busy, redis, url, call):
+    jk.Queue(redis, "post", ready=jk.Leases()).submit("receipt", delay=60)
+    lines = call("stats", "mail", "post")[1].splitlines()
+    assert [line.split()[:6] for line in lines] == [
+        ["queue", "scheduled", "ready", "running", "dead", "lost"],
+        ["mail", "2", "1", "1", "2", "0"],
+        ["post", "1", "0", "0", "0", "0"],
+        ["all", "3", "1", "1", "2", "0"],
+    ]
+    told = json.loads(call("stats", "mail", "post", "--json")[1])
+    assert [(part["queue"], part["store"], part["scheduled"]) for part in told["queues"]] == [
+        ("mail", "streams", 2),
+        ("post", "leases", 1),
+    ]
+    assert (told["sum"]["queue"], told["sum"]["scheduled"], told["sum"]["totals"]["submitted"]) == (None, 3, 8)
 
 
 def test_no_such_queue_yet_is_no_error_and_writes_nothing(redis, url, call):
@@ -170,13 +199,17 @@ def test_a_wrong_password_is_one_line_and_not_shown(own_server, call):
 @pytest.mark.parametrize("arguments", [("stats", "mail"), ("dead", "list", "mail")])
 def test_a_server_that_dies_in_between_is_one_line(arguments, own_server, call, monkeypatch):
     address = address_for_others(own_server.client())
-    counts = jk.Queue.counts
+    reads = {name: getattr(jk.Queue, name) for name in ("counts", "stats")}
 
-    def too_late(queue):
-        own_server.close()
-        return counts(queue)
+    def too_late(name):
+        def read(queue):
+            own_server.close()
+            return reads[name](queue)
 
-    monkeypatch.setattr(jk.Queue, "counts", too_late)
+        return read
+
+    for name in reads:
+        monkeypatch.setattr(jk.Queue, name, too_late(name))
     status, out, err = call(*arguments, "--url", address)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "does not answer any more" in err
