@@ -51,7 +51,10 @@ class Heartbeat:
     ) -> None:
         self._queue, self._max_run, self._grace = queue, max_run, grace
         self._overdue, self._hung = overdue, hung
-        self._lock = threading.Condition()
+        # The lock itself, not `with` the condition: that is Python code, which holds the lock when the exception
+        # for a handler that just ended finds it there, and never gives it back.
+        self._lock = threading.RLock()
+        self._news = threading.Condition(self._lock)
         self._held: dict[int, Claim] = {}
         self.period = self._third()
         self._runs: dict[int, Run] = {}
@@ -91,10 +94,10 @@ class Heartbeat:
             with self._lock:
                 here, deadline = threading.get_ident(), clock.monotonic() + self._max_run
                 self._runs[claim.token] = Run(claim, here, deadline, timer)
-                self._lock.notify()
+                self._news.notify()
 
     def end(self, claim: Claim) -> None:
-        """Note that the handler is back."""
+        """Note that the handler is back; may be said twice."""
         if self._max_run is not None:
             with self._lock:
                 run = self._runs.pop(claim.token, None)
@@ -110,7 +113,7 @@ class Heartbeat:
         if self._timer is not None:
             self._timer.cancel()
             self._begin()
-        self._lock.notify()
+        self._news.notify()
 
     def _begin(self) -> None:
         clock = self._queue.clock
@@ -128,7 +131,7 @@ class Heartbeat:
             with self._lock:
                 next_beat = min(next_beat, clock.monotonic() + self.period)
                 deadline = min((run.deadline for run in self._runs.values()), default=next_beat)
-                self._lock.wait(max(0.0, min(next_beat, deadline) - clock.monotonic()))
+                self._news.wait(max(0.0, min(next_beat, deadline) - clock.monotonic()))
                 if clock.monotonic() >= next_beat and not self._held and not self._runs:
                     self._thread = None
                     return

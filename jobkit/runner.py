@@ -112,6 +112,7 @@ class Runner:
                 if self.journal is not None:
                     self.journal("end", claim)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it is the job's error, whatever it is
+            self.heartbeat.end(claim)  # again: the exception for a handler that just ended may have met it at the door
             return error
         return None
 

@@ -55,9 +55,11 @@ def test_gone_before_a_normal_exit_is_over(owner, temp):
 
 
 def test_replaced_by_another_program(owner, temp, eventually):
-    owner("import os; from jobkit.connect import connect; connect(); os.execvp('sleep', ['sleep', '60'])")
-    eventually(temp.processes, within=20)
-    eventually(temp.empty, within=20)
+    code = "import os; from jobkit.connect import connect; connect()"
+    process = owner(f"{code}; os.execvp('sh', ['sh', '-c', 'echo ready; exec sleep 60'])")
+    ready(process)  # the server was there before: connect had its answer
+    eventually(temp.empty, within=SOON)
+    assert process.poll() is None
 
 
 def test_two_owners_at_once(owner, temp, eventually):
