@@ -271,7 +271,7 @@ print(redis.server)
 # | 09 | [Jitter and the retry storm](09_retry_storm.ipynb) | here, 20 minutes |
 # | 10 | [Poison and dead letters](10_poison_and_dead_letters.ipynb) | here, 30 minutes |
 # | 11 | [Cancel](11_cancel.ipynb) | here, 25 minutes |
-# | 12 | The hot bucket | to come |
+# | 12 | [The hot minute](12_hot_bucket.ipynb) | here, 25 minutes |
 # | 13 | Recurring schedules on many instances | to come |
 # | 14 | Running it | to come |
 # | 15 | Capstone: the interview problem | to come |

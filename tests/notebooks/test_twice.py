@@ -36,7 +36,7 @@ def test_run_all_twice(source, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "page", ["00_start", "01_sorted_set", "03_whose_clock", "10_poison_and_dead_letters", "11_cancel"]
+    "page", ["00_start", "01_sorted_set", "03_whose_clock", "10_poison_and_dead_letters", "11_cancel", "12_hot_bucket"]
 )
 def test_each_cell_twice(page, monkeypatch):
     monkeypatch.setattr(os, "environ", {**os.environ, "JOBKIT_REDIS": "fake"})

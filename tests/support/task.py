@@ -64,6 +64,11 @@ TASKS = {
         given=["BOARDS = "],
         names={"SEEN": {}},
     ),
+    "done": Task(
+        "12_hot_bucket",
+        "done(redis, guest, wish)",
+        names={"LINE": "line:", "TRAY": "tray"},
+    ),
     "points": Task(
         "07_exactly_once",
         "add_points(redis, order, guest, points)",
