@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import statistics
+import sys
 import threading
 import time
 from pathlib import Path
@@ -42,6 +43,8 @@ class Submitter(threading.Thread):
         super().__init__(daemon=True)
         self.cluster, self.name, self.wait = cluster, name, wait
         self.acked, self.took, self.refused, self.over = {}, [], 0, threading.Event()
+        self.last = None
+        """The last error that a submit ended with."""
         self.queue = None if wait else jk.Queue(cluster.client(), name)
 
     def run(self):
@@ -62,7 +65,8 @@ class Submitter(threading.Thread):
             self.queue.submit("note", id=id)
             if self.wait and self.queue.redis.wait(1, 500) < 1:
                 return False
-        except (redis_py.RedisError, jk.ServerUnavailable):
+        except (redis_py.RedisError, jk.ServerUnavailable) as error:
+            self.last = error
             self.queue = None if self.wait else self.queue
             return False
         self.acked[id] = time.monotonic()
@@ -116,9 +120,9 @@ def run(way, *, broken):
         cluster.kill(master)
         cluster.wait(lambda: cluster.failed_over(master), "the failover", 30)
         over = time.monotonic() - killed
+        cluster.revive(master)  # with min-replicas-to-write the new master takes nothing until it has a replica
         cluster.wait(lambda: any(at > killed + SURE for at in list(submitters[0].acked.values())), "a submit", 30)
         time.sleep(AFTER)
-        cluster.revive(master)
         for submitter in submitters:
             submitter.over.set()
             submitter.join()
@@ -162,8 +166,17 @@ def known(queue, id):
     return True
 
 
+def attempt(way, *, broken):
+    """One run; None, and a word of why, for one that did not come to its end."""
+    try:
+        return run(way, broken=broken)
+    except jk.JobkitError as problem:
+        print(f"{way}: {problem}", file=sys.stderr)
+        return None
+
+
 def table(runs, ways, *, broken):
-    figures = {way: [run(way, broken=broken) for _ in range(runs)] for way in ways}
+    figures = {way: list(filter(None, (attempt(way, broken=broken) for _ in range(runs)))) for way in ways}
     print(f"\n{'the link to the replica was broken for the last 0.3 s' if broken else 'the master is killed'}")
     print(f"{'':40}" + "".join(f"{way:>26}" for way in ways))
     for what in figures[ways[0]][0]:

@@ -3,9 +3,10 @@
 campaign    run one; returns its Report
 Plan        how many of what
 Report      what is left: lost must be 0, and so must double_effects
+verdict     what to say of it
 """
 
 from jobkit.chaos.campaign import campaign
-from jobkit.chaos.plan import Plan, Report
+from jobkit.chaos.plan import Plan, Report, verdict
 
-__all__ = ["Plan", "Report", "campaign"]
+__all__ = ["Plan", "Report", "campaign", "verdict"]

@@ -9,9 +9,11 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
+from jobkit.answers import Counts
+from jobkit.chaos.failover import Failover
 from jobkit.chaos.plan import LEASE, STORE, Plan, Report, queue_of
 from jobkit.clock import Clock, new_rng
-from jobkit.connect import PrivateServer
+from jobkit.connect import PrivateCluster, PrivateServer
 from jobkit.errors import JobkitError
 from jobkit.once import effect_key
 from jobkit.processes import Crew
@@ -22,40 +24,58 @@ from jobkit.submission import New
 def campaign(plan: Plan, progress: Callable[[int], object] | None = None) -> Report:
     """Run a campaign; `progress` is told how many jobs are settled. Raises ServerUnavailable without a server."""
     os.environ |= {LEASE: str(plan.lease), STORE: plan.store}
-    with PrivateServer(appendonly=plan.restarts > 0) as server:
+    with PrivateCluster() if plan.cluster else PrivateServer(appendonly=plan.restarts > 0) as server:
         queue = queue_of(server.client())
         with Crew(server.client(), "jobkit.chaos.shop:worker", plan.workers) as crew:
-            run = _Campaign(plan, server, queue, crew)
-            queue.submit_many(run.jobs)
+            blow = Failover(server, queue) if isinstance(server, PrivateCluster) else server.restart
+            run = _Campaign(plan, blow, queue, crew)
+            run.submit(plan.jobs // 2 if plan.cluster and plan.restarts else plan.jobs)
             run.strike(progress or (lambda _settled: None))
             crew.stop()
             return run.books()
 
 
 class _Campaign:
-    def __init__(self, plan: Plan, server: PrivateServer, queue: Queue, crew: Crew) -> None:
-        self.plan, self._server, self._queue, self._crew = plan, server, queue, crew
+    def __init__(self, plan: Plan, blow: Callable[[], object], queue: Queue, crew: Crew) -> None:
+        self.plan, self._blow, self._queue, self._crew = plan, blow, queue, crew
         self._rng, self._clock = new_rng(plan.seed), Clock()
-        self._replaced = 0
+        self._replaced = self._restarted = 0
         self._hit: list[tuple[int, list[str]]] = []
         """Of each kill: when (ms), and the jobs whose handlers it hit."""
         self.jobs = [self._job(n) for n in range(plan.jobs)]
+        self._submitted = 0
 
     def _job(self, n: int) -> New:
         draw = self._rng.randint
         work = {"before": draw(5, 40), "after": draw(0, 10), "failures": int(self._rng.random() < 0.1)}
         return New("order", work, delay=self._rng.choice((0, 0, 0, self._rng.random())), id=f"order-{n}")
 
+    def submit(self, upto: int) -> None:
+        """Submit the jobs up to that one, until it is acked: they have ids of their own, so none is there twice."""
+        jobs, self._submitted = self.jobs[self._submitted : upto], upto
+        _asked(lambda: self._queue.submit_many(jobs))
+
+    def _strike_redis(self) -> None:
+        """Kill the server, or a master just after a part of the jobs that were held back."""
+        left = self.plan.jobs - self._submitted
+        blows = self.plan.restarts - self._restarted
+        self.submit(self._submitted + left // blows)
+        self._blow()
+        self._restarted += 1
+
+    def _forgotten(self, counts: Counts) -> int:
+        return self._submitted - counts.totals.get("submitted", 0)
+
     def strike(self, progress: Callable[[int], object]) -> None:
         """Kill and restart, evenly over the progress, until all is settled, or nothing moves any more."""
-        blows = [self._kill] * self.plan.kills + [self._server.restart] * self.plan.restarts
+        blows = [self._kill] * self.plan.kills + [self._strike_redis] * self.plan.restarts
         self._rng.shuffle(blows)
         every = self.plan.jobs / (len(blows) + 1)
         struck, settled, moved = 0, 0, self._clock.monotonic()
         while settled < self.plan.jobs or struck < len(blows):
             self._replaced += len(self._crew.replace())
             counts = _asked(self._queue.counts)
-            before, settled = settled, counts.totals.get("done", 0) + counts.dead
+            before, settled = settled, counts.totals.get("done", 0) + counts.dead + self._forgotten(counts)
             if settled != before:
                 moved = self._clock.monotonic()
                 progress(settled)
@@ -100,7 +120,8 @@ class _Campaign:
             submitted=counts.totals.get("submitted", 0),
             done=done,
             dead=counts.dead,
-            lost=plan.jobs - done - counts.dead,
+            lost=plan.jobs - done - counts.dead - self._forgotten(counts),
+            forgotten=self._forgotten(counts),
             runs=len(starts),
             extra_runs=len(starts) - len({mark.id for mark in starts}) - counts.totals.get("retried", 0),
             double_effects=sum(times > 1 for times in effects),

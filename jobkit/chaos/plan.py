@@ -25,6 +25,9 @@ class Plan:
     jobs: int = 500
     kills: int = 20
     restarts: int = 0
+    """Kills of the server, which is started again; on a cluster, of the master that holds the queue."""
+    cluster: bool = False
+    """On a Redis Cluster of its own. There half of the jobs are submitted just before the masters die."""
     seed: int = 1
     store: str = "streams"
     """The ready store: streams, lists or leases."""
@@ -43,6 +46,8 @@ class Plan:
             value = getattr(self, name)
             if not least <= value <= most:
                 raise ConfigError(f"{name} is a number from {least} to {most}, got {value}")
+        if self.cluster and self.restarts > 20:
+            raise ConfigError("a cluster needs seconds for each failover: at most 20 masters are killed")
         if self.kills + self.restarts > self.jobs:
             raise ConfigError("each kill and each restart needs a job of its own to interrupt: take more jobs")
 
@@ -55,7 +60,10 @@ class Report:
     done: int
     dead: int
     lost: int
-    """submitted - done - dead: the one number that must be 0."""
+    """Jobs that Redis knew at the end, and were not settled: the one number that must be 0."""
+    forgotten: int
+    """Jobs that a master of the cluster took, said so, and died before its replica had them: lost by
+    asynchronous replication, and not by the kit. On a single server each command is on disk first."""
     runs: int
     extra_runs: int
     """Runs begun, less the jobs that were begun at all, less the retries of runs that failed as planned."""
@@ -74,10 +82,19 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was lost, no effect missing or doubled, and the kills hit something."""
+        """Whether the kit lost nothing, no effect is missing or doubled, and the kills hit something.
+
+        What a cluster forgot is not the kit's to keep: see `verdict`.
+        """
         return (
             self.lost == self.double_effects == self.missing_effects == 0 and self.kills_in_flight >= 0.9 * self.kills
         )
+
+
+def verdict(report: Report) -> str:
+    """Say in a few words whether it holds, and how many jobs the cluster forgot."""
+    said = "holds" if report.holds else "DOES NOT HOLD"
+    return f"{said}; {report.forgotten:,} forgotten by Redis" if report.forgotten else said
 
 
 def queue_of(redis: Connected) -> Queue:

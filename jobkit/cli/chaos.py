@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,12 +22,13 @@ ALL = "all"
 @click.option("--jobs", default=500, show_default=True, help="Jobs to submit.")
 @click.option("--kills", default=20, show_default=True, help="Workers to kill in mid-job.")
 @click.option("--redis-restarts", default=0, show_default=True, help="Times to kill the server and start it again.")
+@click.option("--cluster", is_flag=True, help="On a Redis Cluster: it is its masters that are killed then.")
 @click.option("--store", default=DESIGNS[0], show_default=True, type=click.Choice([*DESIGNS, ALL]),
               help="The ready store; all: a campaign for each.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, help="Equal seeds make equal jobs.")
 @click.option("--lease", default=2.0, show_default=True, help="Seconds until a dead worker's job is taken back.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per campaign, a line each.")
-def command(store: str, as_json: bool, **options: int) -> None:
+def command(store: str, as_json: bool, **options: Any) -> None:
     """Kill random workers in mid-job, on a server of its own, and count what is left.
 
     Exits with 1 unless nothing was lost, every effect was applied once, and at least 90 % of the
@@ -53,10 +54,12 @@ def command(store: str, as_json: bool, **options: int) -> None:
 
 def as_table(reports: dict[str, Report]) -> str:
     """Lay out campaigns side by side, a column for each."""
+    from jobkit.chaos import verdict
+
     facts = {name: dataclasses.asdict(report) for name, report in reports.items()}
     rows = [(what, *(number(facts[name][what]) for name in reports)) for what in next(iter(facts.values()))]
-    verdict = ("", *("holds" if report.holds else "DOES NOT HOLD" for report in reports.values()))
-    return table(("", *reports), [*rows, verdict], right=tuple(reports))
+    said = ("", *(verdict(report) for report in reports.values()))
+    return table(("", *reports), [*rows, said], right=tuple(reports))
 
 
 def number(value: float) -> str:

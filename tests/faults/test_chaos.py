@@ -4,8 +4,10 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from support.cluster import cut_off
 
-from jobkit.chaos import Plan, Report, campaign
+from jobkit.chaos import Plan, Report, campaign, verdict
+from jobkit.chaos.campaign import _Campaign
 from jobkit.cli.chaos import command
 from jobkit.errors import ConfigError
 from jobkit.ready import STORES
@@ -17,6 +19,7 @@ GOOD = Report(
     done=9,
     dead=1,
     lost=0,
+    forgotten=0,
     runs=12,
     extra_runs=2,
     double_effects=0,
@@ -35,6 +38,29 @@ def test_workers_and_the_server_are_killed_and_nothing_is_lost(live_server, stor
     assert report.holds, report
     assert (report.submitted, report.kills, report.restarts) == (200, 4, 1)
     assert report.extra_runs <= report.kills + 2 * report.restarts  # a restart may cost each worker a run
+
+
+@pytest.mark.slow
+def test_masters_of_a_cluster_die_and_the_kit_loses_nothing(live_server):
+    report = campaign(Plan(workers=2, jobs=200, kills=4, restarts=2, lease=1.0, seed=3, cluster=True))
+    assert report.holds, report
+    assert (report.done + report.dead + report.forgotten, report.kills, report.restarts) == (200, 4, 2)
+
+
+@pytest.mark.slow
+def test_what_the_replica_never_had_is_counted_and_is_not_the_kits_loss(live_server, monkeypatch):
+    blow = _Campaign._strike_redis
+
+    def broken(run):
+        cluster = run._blow._cluster
+        with cut_off(cluster, cluster.master_of(run._queue.keys.job)):
+            blow(run)
+
+    monkeypatch.setattr(_Campaign, "_strike_redis", broken)
+    report = campaign(Plan(workers=2, jobs=200, kills=0, restarts=1, lease=1.0, seed=3, cluster=True))
+    assert report.holds, report
+    assert report.forgotten == 100
+    assert verdict(report) == "holds; 100 forgotten by Redis"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +85,15 @@ def test_the_command_prints_one_object_and_says_by_its_exit_whether_it_holds(liv
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"workers": 0}, {"jobs": 0}, {"kills": -1}, {"jobs": 5, "kills": 6}, {"store": "tape"}]
+    "wrong",
+    [
+        {"workers": 0},
+        {"jobs": 0},
+        {"kills": -1},
+        {"jobs": 5, "kills": 6},
+        {"store": "tape"},
+        {"cluster": True, "restarts": 21},
+    ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ConfigError):
