@@ -272,7 +272,7 @@ print(redis.server)
 # | 10 | [Poison and dead letters](10_poison_and_dead_letters.ipynb) | here, 30 minutes |
 # | 11 | [Cancel](11_cancel.ipynb) | here, 25 minutes |
 # | 12 | [The hot minute](12_hot_bucket.ipynb) | here, 25 minutes |
-# | 13 | Recurring schedules on many instances | to come |
+# | 13 | [Recurring schedules on many instances](13_recurring.ipynb) | here, 25 minutes |
 # | 14 | Running it | to come |
 # | 15 | Capstone: the interview problem | to come |
 
@@ -291,7 +291,7 @@ print(redis.server)
 # - [promote.lua](../jobkit/lua/promote.lua): what is due becomes ready, in one step. You have just called it.
 # - [backoff.py](../jobkit/backoff.py): how long to wait before the next try
 # - [fail.lua](../jobkit/lua/fail.lua): another try, or the dead letters
-# - `leader.py`: one scheduler of many. To come, with notebook 13.
+# - [leader.py](../jobkit/leader.py): one scheduler of many
 
 # %% [markdown] points=[]
 # ## When you are stuck

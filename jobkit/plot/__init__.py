@@ -6,6 +6,7 @@
     crew          who ran what: a row per worker process, and what became of the killed one's jobs
     watch         the same, live
     leases        what the length of a lease costs
+    leaders       who takes himself for the leader, and when
     sequence      how long retry policies wait, attempt by attempt
     distribution  when jobs come back that failed together
     lines         how one figure grows with another
@@ -29,6 +30,7 @@ package imports matplotlib, and nothing imports this package: `import jobkit` st
 from jobkit.plot.calls import calls
 from jobkit.plot.crew import crew
 from jobkit.plot.goodput import contention, goodput
+from jobkit.plot.leaders import leaders
 from jobkit.plot.leases import leases
 from jobkit.plot.lines import lines
 from jobkit.plot.picture import Picture, picture
@@ -51,6 +53,7 @@ __all__ = [
     "delayed",
     "distribution",
     "goodput",
+    "leaders",
     "leases",
     "lines",
     "picture",

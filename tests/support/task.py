@@ -85,5 +85,10 @@ TASKS = {
         "send_back(redis, rooms, over)",
         names={"DEAD": "dead", "DELAYED": "delayed", "CARD": "job:"},
     ),
+    "strike": Task(
+        "13_recurring",
+        "strike(redis, hour, number)",
+        names={"STRUCK": "struck", "LEADERS": "leaders", "BELL": "bell"},
+    ),
     "tick": Task("04_apart", "tick(redis, limit)", names={"DELAYED": "delayed", "CARD": "card:", "TRAY": "tray:"}),
 }
