@@ -14,10 +14,9 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
-import redis as redis_py
-
 from jobkit.answers import Counts, DeadLetter, Promoted, Recovered, Submitted
 from jobkit.clock import Seconds, new_rng
+from jobkit.connect import Connected
 from jobkit.errors import JobError, WrongState
 from jobkit.history import Event
 from jobkit.job import Claim, Job, State, check_id
@@ -43,7 +42,7 @@ class ShardedQueue:
 
     def __init__(
         self,
-        redis: redis_py.Redis,
+        redis: Connected,
         name: str,
         *,
         shards: int,

@@ -11,23 +11,26 @@ from redis.exceptions import RedisError
 
 from jobkit.answers import Counts
 from jobkit.chaos.failover import Failover
-from jobkit.chaos.plan import LEASE, STORE, Plan, Report, queue_of
+from jobkit.chaos.order import overlaps, overtaken
+from jobkit.chaos.plan import LEASE, SHARDS, STORE, Plan, Report, log_key, queue_of
 from jobkit.clock import Clock, new_rng
 from jobkit.connect import PrivateCluster, PrivateServer
 from jobkit.errors import JobkitError
 from jobkit.once import effect_key
 from jobkit.processes import Crew
 from jobkit.queue import Queue
+from jobkit.shards import ShardedQueue
 from jobkit.submission import New
 
 
 def campaign(plan: Plan, progress: Callable[[int], object] | None = None) -> Report:
     """Run a campaign; `progress` is told how many jobs are settled. Raises ServerUnavailable without a server."""
-    os.environ |= {LEASE: str(plan.lease), STORE: plan.store}
+    os.environ |= {LEASE: str(plan.lease), STORE: plan.store, SHARDS: str(plan.shards)}
     with PrivateCluster() if plan.cluster else PrivateServer(appendonly=plan.restarts > 0) as server:
         queue = queue_of(server.client())
         with Crew(server.client(), "jobkit.chaos.shop:worker", plan.workers) as crew:
-            blow = Failover(server, queue) if isinstance(server, PrivateCluster) else server.restart
+            first = queue.shards[0] if isinstance(queue, ShardedQueue) else queue
+            blow = Failover(server, first) if isinstance(server, PrivateCluster) else server.restart
             run = _Campaign(plan, blow, queue, crew)
             run.submit(plan.jobs // 2 if plan.cluster and plan.restarts else plan.jobs)
             run.strike(progress or (lambda _settled: None))
@@ -36,7 +39,7 @@ def campaign(plan: Plan, progress: Callable[[int], object] | None = None) -> Rep
 
 
 class _Campaign:
-    def __init__(self, plan: Plan, blow: Callable[[], object], queue: Queue, crew: Crew) -> None:
+    def __init__(self, plan: Plan, blow: Callable[[], object], queue: Queue | ShardedQueue, crew: Crew) -> None:
         self.plan, self._blow, self._queue, self._crew = plan, blow, queue, crew
         self._rng, self._clock = new_rng(plan.seed), Clock()
         self._replaced = self._restarted = 0
@@ -48,7 +51,9 @@ class _Campaign:
     def _job(self, n: int) -> New:
         draw = self._rng.randint
         work = {"before": draw(5, 40), "after": draw(0, 10), "failures": int(self._rng.random() < 0.1)}
-        return New("order", work, delay=self._rng.choice((0, 0, 0, self._rng.random())), id=f"order-{n}")
+        delay = self._rng.choice((0, 0, 0, self._rng.random()))
+        entity = f"e{self._rng.randrange(self.plan.entities)}" if self.plan.entities else None
+        return New("order", work, delay=delay, id=f"{{{entity}}}{n}" if entity else f"order-{n}", entity=entity)
 
     def submit(self, upto: int) -> None:
         """Submit the jobs up to that one, until it is acked: they have ids of their own, so none is there twice."""
@@ -114,8 +119,11 @@ class _Campaign:
         plan, counts = self.plan, _asked(self._queue.counts)
         done = counts.totals.get("done", 0)
         keys = [effect_key(self._queue, str(job.id)) for job in self.jobs]
-        effects = [int(times or 0) for times in _asked(lambda: self._queue.redis.mget(keys))]
-        starts = [mark for mark in self._crew.marks() if mark.what == "start"]
+        effects = [int(times or 0) for times in _asked(lambda: self._each("get", keys))]
+        entities = {job.entity for job in self.jobs if job.entity is not None}
+        logs = _asked(lambda: self._each("lrange", [log_key(self._queue, entity) for entity in entities], 0, -1))
+        marks = self._crew.marks()
+        starts = [mark for mark in marks if mark.what == "start"]
         return Report(
             submitted=counts.totals.get("submitted", 0),
             done=done,
@@ -134,7 +142,21 @@ class _Campaign:
                 (self._until_next_start(job, at) for at, jobs in self._hit for job in jobs), default=0
             )
             / 1000,
+            overlaps=overlaps(marks, {name: at for at, name in self._crew.killed}, round(plan.lease * 1000))
+            if entities
+            else 0,
+            overtaken=overtaken(
+                {entity: [id.decode() for id in log] for entity, log in zip(entities, logs, strict=True)},
+                [str(job.id) for job in self.jobs],
+            ),
         )
+
+    def _each(self, command: str, keys: list[str], *args: int) -> list[Any]:
+        """Read many keys, whose shards may be on different nodes."""
+        pipe = self._queue.redis.pipeline(transaction=False)
+        for key in keys:
+            getattr(pipe, command)(key, *args)
+        return pipe.execute()
 
     def _until_next_start(self, job: str, at: int) -> int:
         later = [mark.at for mark in self._crew.marks() if mark.id == job and mark.what == "start" and mark.at >= at]

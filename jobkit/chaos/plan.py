@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 from jobkit.connect import Connected
 from jobkit.errors import ConfigError
+from jobkit.once import effect_key
 from jobkit.queue import Queue
 from jobkit.ready import store_of
+from jobkit.shards import ShardedQueue
 
 QUEUE = "chaos"
 LEASE = "JOBKIT_CHAOS_LEASE"
 """The environment variable that tells the workers the lease."""
 STORE = "JOBKIT_CHAOS_STORE"
 """The one that tells them the ready store."""
+SHARDS = "JOBKIT_CHAOS_SHARDS"
+"""The one that tells them the number of shards; 0: an ordinary queue."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,10 @@ class Plan:
     store: str = "streams"
     """The ready store: streams, lists or leases."""
     lease: float = 2.0
+    shards: int = 0
+    """In how many shards the queue is; 0: an ordinary queue."""
+    entities: int = 0
+    """Among how many entities the jobs are shared out, whose order is then judged; 0: none has one."""
     patience: float = 60.0
     """How long nothing may happen before the campaign gives up; what is then not done is lost."""
 
@@ -42,12 +51,16 @@ class Plan:
             ("jobs", 1, 1_000_000),
             ("kills", 0, 10_000),
             ("restarts", 0, 100),
+            ("shards", 0, 1024),
+            ("entities", 0, 100_000),
         ):
             value = getattr(self, name)
             if not least <= value <= most:
                 raise ConfigError(f"{name} is a number from {least} to {most}, got {value}")
         if self.cluster and self.restarts > 20:
             raise ConfigError("a cluster needs seconds for each failover: at most 20 masters are killed")
+        if self.cluster and self.restarts and self.entities:
+            raise ConfigError("what a failover forgets may be an order, too: with dying masters no entities are judged")
         if self.kills + self.restarts > self.jobs:
             raise ConfigError("each kill and each restart needs a job of its own to interrupt: take more jobs")
 
@@ -79,16 +92,19 @@ class Report:
     """Workers that ended by themselves, and were started again: a server that was away when they began."""
     slowest_recovery_s: float
     """The longest time from a kill to the next start of a job that it hit."""
+    overlaps: int = 0
+    """Runs that began while another job of their entity was at work."""
+    overtaken: int = 0
+    """Effects that came before that of a job of their entity that was submitted earlier."""
 
     @property
     def holds(self) -> bool:
-        """Whether the kit lost nothing, no effect is missing or doubled, and the kills hit something.
+        """Whether the kit lost nothing, no effect is missing or doubled, no order changed, and the kills hit something.
 
         What a cluster forgot is not the kit's to keep: see `verdict`.
         """
-        return (
-            self.lost == self.double_effects == self.missing_effects == 0 and self.kills_in_flight >= 0.9 * self.kills
-        )
+        wrong = (self.lost, self.double_effects, self.missing_effects, self.overlaps, self.overtaken)
+        return not any(wrong) and self.kills_in_flight >= 0.9 * self.kills
 
 
 def verdict(report: Report) -> str:
@@ -97,7 +113,14 @@ def verdict(report: Report) -> str:
     return f"{said}; {report.forgotten:,} forgotten by Redis" if report.forgotten else said
 
 
-def queue_of(redis: Connected) -> Queue:
+def queue_of(redis: Connected) -> Queue | ShardedQueue:
     """Make the queue of a campaign, as its environment variables say."""
     lease, store = float(os.environ.get(LEASE, "2")), store_of(os.environ.get(STORE, "streams"))
-    return Queue(redis, QUEUE, ready=store, lease=lease, max_attempts=100, retention=86_400)
+    settings: dict[str, Any] = {"ready": store, "lease": lease, "max_attempts": 100, "retention": 86_400}
+    shards = int(os.environ.get(SHARDS, "0"))
+    return ShardedQueue(redis, QUEUE, shards=shards, **settings) if shards else Queue(redis, QUEUE, **settings)
+
+
+def log_key(queue: Queue | ShardedQueue, entity: str) -> str:
+    """Return the key of the list of an entity's effects, in their order: in the shard of its jobs."""
+    return effect_key(queue, f"{{{entity}}}log")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobkit.backoff import Exponential, full
-from jobkit.chaos.plan import queue_of
+from jobkit.chaos.plan import log_key, queue_of
 from jobkit.clock import Clock
 from jobkit.connect import connect
 from jobkit.job import Claim
@@ -24,5 +24,8 @@ def order(job: Claim, before: int, after: int, failures: int) -> None:
     clock.sleep(before / 1000)
     if job.attempt <= failures:
         raise OSError("the other side hung up")
-    once(queue, job, ("INCR", effect_key(queue, job.id)))
+    effects: list[tuple[str, ...]] = [("INCR", effect_key(queue, job.id))]
+    if job.entity is not None:
+        effects.append(("RPUSH", log_key(queue, job.entity), job.id))
+    once(queue, job, *effects)
     clock.sleep(after / 1000)

@@ -25,14 +25,16 @@ ALL = "all"
 @click.option("--cluster", is_flag=True, help="On a Redis Cluster: it is its masters that are killed then.")
 @click.option("--store", default=DESIGNS[0], show_default=True, type=click.Choice([*DESIGNS, ALL]),
               help="The ready store; all: a campaign for each.")  # fmt: skip
+@click.option("--shards", default=0, show_default="one queue", help="Shards that the queue is in.")
+@click.option("--entities", type=int, show_default="8 per shard", help="Entities whose jobs must keep their order.")
 @click.option("--seed", default=1, show_default=True, help="Equal seeds make equal jobs.")
 @click.option("--lease", default=2.0, show_default=True, help="Seconds until a dead worker's job is taken back.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per campaign, a line each.")
-def command(store: str, as_json: bool, **options: Any) -> None:
+def command(store: str, as_json: bool, entities: int | None, **options: Any) -> None:
     """Kill random workers in mid-job, on a server of its own, and count what is left.
 
-    Exits with 1 unless nothing was lost, every effect was applied once, and at least 90 % of the
-    kills hit a handler at work.
+    Exits with 1 unless nothing was lost, every effect was applied once, those of an entity in order and
+    one at a time, and at least 90 % of the kills hit a handler at work.
     """
     from tqdm import tqdm
 
@@ -40,7 +42,8 @@ def command(store: str, as_json: bool, **options: Any) -> None:
 
     restarts, reports = options.pop("redis_restarts"), {}
     for name in DESIGNS if store == ALL else [store]:
-        plan = Plan(restarts=restarts, store=name, **options)
+        judged = 0 if options["cluster"] and restarts else 8 * options["shards"]
+        plan = Plan(restarts=restarts, store=name, entities=judged if entities is None else entities, **options)
         with tqdm(total=plan.jobs, unit="job", desc=name, disable=None) as bar:
             reports[name] = campaign(plan, lambda settled, bar=bar: bar.update(settled - bar.n))  # type: ignore[misc]
         if as_json:

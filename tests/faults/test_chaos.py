@@ -63,8 +63,23 @@ def test_what_the_replica_never_had_is_counted_and_is_not_the_kits_loss(live_ser
     assert verdict(report) == "holds; 100 forgotten by Redis"
 
 
+def test_the_jobs_of_an_entity_keep_their_order_in_three_shards(live_server):
+    report = campaign(Plan(workers=2, jobs=150, kills=4, restarts=1, lease=1.0, seed=5, shards=3, entities=9))
+    assert report.holds, report
+    assert (report.submitted, report.overlaps, report.overtaken) == (150, 0, 0)
+
+
 @pytest.mark.parametrize(
-    "fault", [{"lost": 1}, {"double_effects": 1}, {"missing_effects": 1}, {"kills_in_flight": 8}], ids=str
+    "fault",
+    [
+        {"lost": 1},
+        {"double_effects": 1},
+        {"missing_effects": 1},
+        {"overlaps": 1},
+        {"overtaken": 1},
+        {"kills_in_flight": 8},
+    ],
+    ids=str,
 )
 def test_a_report_with_a_fault_does_not_hold(fault):
     assert GOOD.holds
@@ -87,6 +102,9 @@ def test_the_command_prints_one_object_and_says_by_its_exit_whether_it_holds(liv
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"shards": -1},
+        {"entities": -1},
+        {"cluster": True, "restarts": 1, "entities": 5},
         {"workers": 0},
         {"jobs": 0},
         {"kills": -1},
