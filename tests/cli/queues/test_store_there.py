@@ -24,3 +24,14 @@ def test_a_scheduler_of_another_store_is_refused(redis, url, call):
     status, _, err = call("scheduler", "post", "--store", "leases")
     assert status == 2
     assert "the ready store of post is lists fair=4, and not leases" in err
+
+
+def test_a_shard_is_looked_at_as_a_queue_of_its_own(redis, url, call):
+    queue = jk.ShardedQueue(redis, "post", shards=3)
+    shard = queue.of("j")
+    queue.submit("receipt", id="j")
+    told = json.loads(call("stats", shard.name, "--json")[1])
+    assert (told["store"], told["ready"]) == ("streams in 3 shards", 1)
+    queue.fail(*queue.claim("w"), "boom", permanent=True)
+    assert call("dead", "requeue", shard.name, "j")[0] == 0
+    assert queue.promote().moved == 1
