@@ -207,6 +207,36 @@ MUTANTS = {
         "            raise",
         "worker/test_shards.py -k step",
     ),
+    "a lead is renewed by anybody": (
+        "lua/elect.lua",
+        "if holder and holder ~= me then return {0, redis.call('PTTL', leader)} end",
+        "",
+        "recurring/test_leader.py -k owner",
+    ),
+    "a lead is given up by anybody": (
+        "lua/resign.lua",
+        "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end",
+        "",
+        "recurring/test_leader.py -k owner",
+    ),
+    "an old leader fires": (
+        "lua/occur.lua",
+        "if number ~= '0' and redis.call('GET', terms) ~= number then return 'fenced' end",
+        "",
+        "recurring/test_firing.py -k leader",
+    ),
+    "an occurrence is made by two": (
+        "lua/occur.lua",
+        "if f.version ~= seen then return 'changed' end",
+        "",
+        "recurring/test_firing.py -k leader",
+    ),
+    "one bad schedule stops all": (
+        "firing.py",
+        "except Exception as error:",
+        "except KeyError as error:",
+        "recurring/test_firing.py -k cron",
+    ),
     "news do not reach the handler": (
         "heartbeat.py",
         "claim.stop = LeaseLost",

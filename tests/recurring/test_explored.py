@@ -98,25 +98,31 @@ PAIRS = [
     (with_a_leader, by_the_record_alone),
 ]
 
+NAMES = [" and ".join(one.__name__ for one in pair) for pair in PAIRS]
+
 
 def holds(report):
     assert report, str(report)
     assert report.coverage.complete, report.verdict
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: " and ".join(one.__name__ for one in pair))
+EACH = [pytest.param(pair, marks=pytest.mark.slow if n else (), id=NAMES[n]) for n, pair in enumerate(PAIRS)]
+
+
+@pytest.mark.parametrize("pair", EACH)
 def test_one_occurrence_is_one_job(pair):
     holds(met(*pair))
     holds(met(*pair, crashes=0, lost_replies=0, bound=4))  # paused for a lease, there and back
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: " and ".join(one.__name__ for one in pair))
+@pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_one_occurrence_is_one_job_whatever_comes_together(pair):
     holds(met(*pair, bound=4, schedules=50_000))
 
 
-@pytest.mark.parametrize("bound", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("bound", [1, 2])
 def test_whole_ticks(bound):
     holds(met(a_whole_tick, a_whole_tick, bound=bound, schedules=50_000))
 

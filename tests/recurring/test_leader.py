@@ -76,7 +76,7 @@ def test_the_number_outlives_the_lease_and_is_never_used_again(queue, pair):
     assert numbers == [1, 2, 3, 4, 5]
 
 
-def test_a_leader_renews_only_its_own(queue, pair):
+def test_only_the_owner_renews(queue, pair):
     """PEXPIRE without a look at the owner: two leaders."""
     a, b = pair
     a.elect()
