@@ -116,12 +116,14 @@ def test_one_occurrence_is_one_job(pair):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_one_occurrence_is_one_job_whatever_comes_together(pair):
     holds(met(*pair, bound=4, schedules=50_000))
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("bound", [1, 2])
 def test_whole_ticks(bound):
     holds(met(a_whole_tick, a_whole_tick, bound=bound, schedules=50_000))
