@@ -16,7 +16,7 @@ from typing import Any
 
 from jobkit.answers import Counts, DeadLetter, Promoted, Recovered, Submitted
 from jobkit.clock import Seconds, new_rng
-from jobkit.connect import Connected
+from jobkit.connect import AnyRedis, check_client, usable
 from jobkit.errors import JobError, WrongState
 from jobkit.history import Event
 from jobkit.job import Claim, Job, State, check_id
@@ -42,7 +42,7 @@ class ShardedQueue:
 
     def __init__(
         self,
-        redis: Connected,
+        redis: AnyRedis,
         name: str,
         *,
         shards: int,
@@ -51,11 +51,13 @@ class ShardedQueue:
         **settings: Any,
     ) -> None:
         self._rng, self._settings = rng or new_rng(), settings
-        self.redis, self.name = redis, name
+        check_client(redis)
+        self.redis: Any = usable(redis)
+        self.name = name
         self._store = ready or Streams()
         store = Sharded(self._store, whole(shards, "shards", 1, MOST))
         self.shards = tuple(
-            Queue(redis, f"{name}:shard-{k}", ready=store, rng=self._rng, **settings) for k in range(shards)
+            Queue(self.redis, f"{name}:shard-{k}", ready=store, rng=self._rng, **settings) for k in range(shards)
         )
         first = self.shards[0]
         self.store, self.clock, self.lease_ms = store, first.clock, first.lease_ms

@@ -29,8 +29,8 @@ def campaign(plan: Plan, progress: Callable[[int], object] | None = None) -> Rep
     with PrivateCluster() if plan.cluster else PrivateServer(appendonly=plan.restarts > 0) as server:
         queue = queue_of(server.client())
         with Crew(server.client(), "jobkit.chaos.shop:worker", plan.workers) as crew:
-            first = queue.shards[0] if isinstance(queue, ShardedQueue) else queue
-            blow = Failover(server, first) if isinstance(server, PrivateCluster) else server.restart
+            parts = queue.shards if isinstance(queue, ShardedQueue) else (queue,)
+            blow = Failover(server, parts) if isinstance(server, PrivateCluster) else server.restart
             run = _Campaign(plan, blow, queue, crew)
             run.submit(plan.jobs // 2 if plan.cluster and plan.restarts else plan.jobs)
             run.strike(progress or (lambda _settled: None))
@@ -156,7 +156,8 @@ class _Campaign:
         pipe = self._queue.redis.pipeline(transaction=False)
         for key in keys:
             getattr(pipe, command)(key, *args)
-        return pipe.execute()
+        answers: list[Any] = pipe.execute()
+        return answers
 
     def _until_next_start(self, job: str, at: int) -> int:
         later = [mark.at for mark in self._crew.marks() if mark.id == job and mark.what == "start" and mark.at >= at]

@@ -1,6 +1,9 @@
-"""The blow of a campaign on a cluster: the master that holds the queue dies, and its replica takes over."""
+"""The blow of a campaign on a cluster: a master that holds a part of the queue dies, and its replica takes over."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import cycle
 
 from jobkit.connect import PrivateCluster
 from jobkit.queue import Queue
@@ -10,15 +13,15 @@ PATIENCE = 30.0
 
 
 class Failover:
-    """Each call kills the master of the queue, as soon as it has a replica that is up to date."""
+    """Each call kills the master of the next of these queues: the shards of one, by turns."""
 
-    def __init__(self, cluster: PrivateCluster, queue: Queue) -> None:
-        self._cluster, self._queue = cluster, queue
+    def __init__(self, cluster: PrivateCluster, queues: Iterable[Queue]) -> None:
+        self._cluster, self._queues = cluster, cycle(queues)
 
     def __call__(self) -> None:
-        """Kill it, wait for the failover, and start it again, to be a replica."""
+        """Kill it, wait for the failover, and start it again, to be a replica before the next is killed."""
         cluster = self._cluster
-        master = cluster.master_of(self._queue.keys.job)
+        master = cluster.master_of(next(self._queues).keys.job)
         cluster.kill(master)
         cluster.wait(lambda: cluster.failed_over(master), "the failover", PATIENCE)
         cluster.revive(master)

@@ -30,7 +30,7 @@ class Plan:
     jobs: int = 500
     kills: int = 20
     restarts: int = 0
-    """Kills of the server, which is started again; on a cluster, of the master that holds the queue."""
+    """Kills of the server, which is started again; on a cluster, of the master that holds a shard, by turns."""
     cluster: bool = False
     """On a Redis Cluster of its own. There half of the jobs are submitted just before the masters die."""
     seed: int = 1

@@ -201,3 +201,25 @@ def test_all_of_it_ends_with_its_owner(owner, temp, eventually):
     assert len(temp.folders()) == 6
     process.kill()
     eventually(temp.empty, within=5)
+
+
+def test_shards_are_spread_over_the_masters_and_drained_by_one_worker(cluster, redis):
+    queue = jk.ShardedQueue(redis, "orders", shards=6, lease=5)
+    worker, runs = jk.Worker(queue, backoff=jk.Table(1)), []
+
+    @worker.task
+    def order(job, n):
+        runs.append(job.id)
+        if n == 7:
+            raise jk.Permanent
+        if n % 5 == 0 and job.attempt == 1:
+            raise OSError
+
+    assert {cluster.master_of(part.keys.job) for part in queue.shards} == set(cluster.masters())
+    queue.submit_many(jk.New("order", {"n": n}, id=f"order-{n}") for n in range(30))
+    queue.submit_many(jk.New("order", {"n": n}, id=f"{{ada}}{n}", entity="ada") for n in range(1, 4))
+    worker.drain()
+    assert len(runs) == 30 + 6 + 3
+    assert [id for id in runs if "ada" in id] == ["{ada}1", "{ada}2", "{ada}3"]
+    assert ([letter.id for letter in queue.dead()], queue.requeue()) == (["order-7"], {"order-7": "requeued"})
+    assert (queue.counts().totals["done"], queue.repair()) == (32, [])
