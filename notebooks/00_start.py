@@ -273,7 +273,7 @@ print(redis.server)
 # | 11 | [Cancel](11_cancel.ipynb) | here, 25 minutes |
 # | 12 | [The hot minute](12_hot_bucket.ipynb) | here, 25 minutes |
 # | 13 | [Recurring schedules on many instances](13_recurring.ipynb) | here, 25 minutes |
-# | 14 | Running it | to come |
+# | 14 | [Running it](14_running_it.ipynb) | here, 24 minutes |
 # | 15 | Capstone: the interview problem | to come |
 
 # %% [markdown] points=[]

@@ -73,6 +73,6 @@ end
 
 drop(skipped)
 for bound, n in pairs(starts) do redis.call('HINCRBY', lateness, bound, n) end
-if late > 0 then redis.call('HINCRBY', lateness, 'sum', string.format('%.0f', late)) end
+if late > 0 then redis.call('HINCRBY', lateness, 'sum', late) end
 out[1] = #skipped
 return out

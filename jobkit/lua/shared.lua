@@ -60,7 +60,7 @@ end
 local function due_at(run_at, created) return run_at and math.max(run_at, created or 0) end
 
 -- How late jobs start, in ms: the upper bounds of the buckets in the hash `lateness`, then `more`.
-local BOUNDS = {5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 60000, 600000, 3600000, 'more'}
+local BOUNDS = {5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 600000, 3600000, 'more'}
 
 local function bucket(late)
   local i = 1

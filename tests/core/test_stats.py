@@ -102,7 +102,7 @@ def test_a_start_is_late_by_what_has_passed_since_it_was_due(queue):
     queue.clock.advance(40)
     queue.promote()
     assert len(queue.claim("w", 3)) == 3
-    assert late(queue) in ({10: 1, 60: 2}, {60: 3})  # 10, 20 and 30 s, and what a real server took
+    assert late(queue) in ({10: 1, 30: 2}, {30: 2, 60: 1})  # 10, 20 and 30 s, and what a real server took
     assert queue.stats().lateness.seconds == pytest.approx(60, abs=AROUND)
 
 

@@ -69,6 +69,11 @@ TASKS = {
         "done(redis, guest, wish)",
         names={"LINE": "line:", "TRAY": "tray"},
     ),
+    "oldest": Task(
+        "14_running_it",
+        "oldest(redis)",
+        names={"LIST": "list", "TRAY": "tray", "CARDS": "card:"},
+    ),
     "points": Task(
         "07_exactly_once",
         "add_points(redis, order, guest, points)",
