@@ -57,11 +57,9 @@ class Crew:
         """Start one more process; returns its name."""
         self._started += 1
         name = f"w{self._started}"
-        command = [sys.executable, "-m", "jobkit", "worker", self.target, "--name", name, "--with-parent"]
-        command += ["--threads", str(self.threads), "--journal", str(self._files / "journal")]
         with (self._files / f"{name}.log").open("wb") as log:
             self.running[name] = subprocess.Popen(  # noqa: S603 - this very Python, and names of our own
-                command,
+                self._command(name),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -70,6 +68,11 @@ class Crew:
                 process_group=0,
             )
         return name
+
+    def _command(self, name: str) -> list[str]:
+        """Return the program of one process."""
+        command = [sys.executable, "-m", "jobkit", "worker", self.target, "--name", name, "--with-parent"]
+        return [*command, "--threads", str(self.threads), "--journal", str(self._files / "journal")]
 
     def freeze(self, name: str) -> None:
         """Stop a process in its tracks (SIGSTOP), as a long pause does: what it was doing stays as it is."""

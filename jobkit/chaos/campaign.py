@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from redis.exceptions import RedisError
@@ -12,9 +14,10 @@ from redis.exceptions import RedisError
 from jobkit.answers import Counts
 from jobkit.chaos.failover import Failover
 from jobkit.chaos.order import overlaps, overtaken
-from jobkit.chaos.plan import LEASE, SHARDS, STORE, Plan, Report, log_key, queue_of
+from jobkit.chaos.plan import LEASE, SCHEDULERS, SHARDS, STORE, Plan, Report, log_key, queue_of
+from jobkit.chaos.pulse import Pulse
 from jobkit.clock import Clock, new_rng
-from jobkit.connect import PrivateCluster, PrivateServer
+from jobkit.connect import Connected, PrivateCluster, PrivateServer
 from jobkit.errors import JobkitError
 from jobkit.once import effect_key
 from jobkit.processes import Crew
@@ -22,20 +25,34 @@ from jobkit.queue import Queue
 from jobkit.shards import ShardedQueue
 from jobkit.submission import New
 
+SEARCH = 20.0
+"""Seconds in which a worker at work is looked for, to be killed: on a busy machine they need a while to come back."""
+
 
 def campaign(plan: Plan, progress: Callable[[int], object] | None = None) -> Report:
     """Run a campaign; `progress` is told how many jobs are settled. Raises ServerUnavailable without a server."""
-    os.environ |= {LEASE: str(plan.lease), STORE: plan.store, SHARDS: str(plan.shards)}
+    os.environ |= {LEASE: str(plan.lease), STORE: plan.store}
+    os.environ |= {SHARDS: str(plan.shards), SCHEDULERS: str(plan.schedulers)}
     with PrivateCluster() if plan.cluster else PrivateServer(appendonly=plan.restarts > 0) as server:
         queue = queue_of(server.client())
-        with Crew(server.client(), "jobkit.chaos.shop:worker", plan.workers) as crew:
+        with (
+            Crew(server.client(), "jobkit.chaos.shop:worker", plan.workers) as crew,
+            _pulse(plan, server.client()) as pulse,
+        ):
             parts = queue.shards if isinstance(queue, ShardedQueue) else (queue,)
             blow = Failover(server, parts) if isinstance(server, PrivateCluster) else server.restart
             run = _Campaign(plan, blow, queue, crew)
             run.submit(plan.jobs // 2 if plan.cluster and plan.restarts else plan.jobs)
             run.strike(progress or (lambda _settled: None))
             crew.stop()
-            return run.books()
+            return replace(run.books(), **(pulse.books()._asdict() if pulse else {}))
+
+
+def _pulse(plan: Plan, redis: Connected) -> contextlib.AbstractContextManager[Pulse | None]:
+    """Begin the schedule, where the plan has schedulers for it."""
+    if not plan.schedulers:
+        return contextlib.nullcontext()
+    return contextlib.closing(Pulse(redis, plan.schedulers, plan.leaders_hit))
 
 
 class _Campaign:
@@ -93,14 +110,15 @@ class _Campaign:
             self._clock.sleep(0.005)
 
     def _kill(self) -> None:
-        """Kill a worker that is at work, if one is found within five seconds, and start another in its place."""
-        end = self._clock.monotonic() + 5
+        """Kill a worker that is at work, if one is found in time, and start another in its place."""
+        end = self._clock.monotonic() + SEARCH
         while True:
             name = self._rng.choice(sorted(self._crew.running))
             self._crew.freeze(name)  # so that what the journal says of it is still true when the kill comes
             if self._at_work(name) or self._clock.monotonic() > end:
                 break
             self._crew.thaw(name)
+            self._replaced += len(self._crew.replace())
             self._clock.sleep(self._rng.random() * 0.02)
         self._crew.kill(name)
         self._hit.append((self._crew.killed[-1][0], self._at_work(name)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 from jobkit.backoff import Exponential, full
-from jobkit.chaos.plan import log_key, queue_of
+from jobkit.chaos.plan import SCHEDULERS, log_key, queue_of
 from jobkit.clock import Clock
 from jobkit.connect import connect
 from jobkit.job import Claim
@@ -12,7 +15,8 @@ from jobkit.worker import Worker
 
 clock = Clock()
 queue = queue_of(connect())
-worker = Worker(queue, backoff=Exponential(0.05, cap=1, jitter=full))
+own: dict[str, Any] = {} if os.environ.get(SCHEDULERS, "0") == "0" else {"scheduler": None}
+worker = Worker(queue, backoff=Exponential(0.05, cap=1, jitter=full), **own)
 
 
 @worker.task

@@ -27,6 +27,8 @@ ALL = "all"
               help="The ready store; all: a campaign for each.")  # fmt: skip
 @click.option("--shards", default=0, show_default="one queue", help="Shards that the queue is in.")
 @click.option("--entities", type=int, show_default="8 per shard", help="Entities whose jobs must keep their order.")
+@click.option("--schedulers", default=0, show_default="in the workers",
+              help="Scheduler processes beside the workers; whoever leads is killed and paused, too.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, help="Equal seeds make equal jobs.")
 @click.option("--lease", default=2.0, show_default=True, help="Seconds until a dead worker's job is taken back.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per campaign, a line each.")
@@ -34,7 +36,7 @@ def command(store: str, as_json: bool, entities: int | None, **options: Any) -> 
     """Kill random workers in mid-job, on a server of its own, and count what is left.
 
     Exits with 1 unless nothing was lost, every effect was applied once, those of an entity in order and
-    one at a time, and at least 90 % of the kills hit a handler at work.
+    one at a time, each occurrence of a schedule made once, and at least 90 % of the kills hit a handler at work.
     """
     from tqdm import tqdm
 

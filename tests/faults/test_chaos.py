@@ -63,10 +63,13 @@ def test_what_the_replica_never_had_is_counted_and_is_not_the_kits_loss(live_ser
     assert verdict(report) == "holds; 100 forgotten by Redis"
 
 
-def test_the_jobs_of_an_entity_keep_their_order_in_three_shards(live_server):
-    report = campaign(Plan(workers=2, jobs=150, kills=4, restarts=1, lease=1.0, seed=5, shards=3, entities=9))
+def test_three_shards_keep_the_order_of_each_entity_and_three_schedulers_the_beat(live_server):
+    plan = Plan(workers=2, jobs=150, kills=4, restarts=1, lease=1.0, seed=5, shards=3, entities=9, schedulers=3)
+    report = campaign(plan)
     assert report.holds, report
     assert (report.submitted, report.overlaps, report.overtaken) == (150, 0, 0)
+    assert (report.leaders_killed, report.leaders_paused) == (1, 1)
+    assert report.occurrences > 0
 
 
 @pytest.mark.parametrize(
@@ -77,6 +80,8 @@ def test_the_jobs_of_an_entity_keep_their_order_in_three_shards(live_server):
         {"missing_effects": 1},
         {"overlaps": 1},
         {"overtaken": 1},
+        {"missing_occurrences": 1},
+        {"double_occurrences": 1},
         {"kills_in_flight": 8},
     ],
     ids=str,
@@ -104,6 +109,8 @@ def test_the_command_prints_one_object_and_says_by_its_exit_whether_it_holds(liv
     [
         {"shards": -1},
         {"entities": -1},
+        {"schedulers": -1},
+        {"schedulers": 1},
         {"cluster": True, "restarts": 1, "entities": 5},
         {"workers": 0},
         {"jobs": 0},
