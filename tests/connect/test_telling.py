@@ -61,4 +61,4 @@ def test_its_end_does_not_close_what_it_shares(redis):
     client_that_tells(redis, lambda n: None).get("k")
     gc.collect()
     assert redis.connection_pool._available_connections == [line]
-    assert line.is_connected
+    assert line._sock is not None  # `is_connected` is newer than redis-py 5

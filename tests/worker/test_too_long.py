@@ -38,5 +38,5 @@ def test_a_handler_that_ends_as_its_exception_comes(make_ticking, background, ev
     background(worker, threads=2)
     eventually(lambda: queue.counts().totals.get("done") == 1, within=20)
     assert levels(queue) == (0, 0, 0, 0)
-    assert worker.runner.heartbeat._runs == {}
+    eventually(lambda: not worker.runner.heartbeat._runs, within=20)  # the other thread may have been quicker
     assert not worker.hung
