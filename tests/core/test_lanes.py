@@ -205,6 +205,7 @@ def test_the_bell_rings_for_the_next_one(queue):
             assert ear.get_message(timeout=1)["data"] == word
 
 
+@pytest.mark.one_server("it asks one node what it counts")
 @pytest.mark.live_only(reason="it counts the commands that the server runs")
 def test_a_job_without_an_entity_costs_no_command_more(queue):
     redis = queue.redis
