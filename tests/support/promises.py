@@ -50,11 +50,16 @@ def no_job_stands_twice(moment):
 
 @promise
 def one_of_an_entity_at_a_time(moment):
-    """Of the live jobs of an entity all but one wait: its head, which a lane that lost it has again in the end."""
+    """Of the live jobs of an entity all but one wait: its head, which a lane that lost it has again in the end.
+
+    A repair first puts all back into the lane, and then sets it going: else a later one might be first.
+    """
     before, after = _lanes(moment.before), _lanes(moment.after)
+    puts_back = any(act.verb == "adopt" for act in moment.acts)
     for entity, jobs in after.items():
         heads = [id for id, state in jobs.items() if state != "waiting"]
-        had = moment.last or any(state != "waiting" for state in before.get(entity, {"": ""}).values())
+        earlier = before.get(entity, {"": ""}).values()
+        had = moment.last or (not puts_back and any(state != "waiting" for state in earlier))
         if len(heads) > 1 or (had and not heads):
             told = ", ".join(map(" ".join, jobs.items()))
             return f"{' and '.join(heads) or 'nobody'} of {entity.decode()} at once, of {told}"
