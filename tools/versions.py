@@ -30,7 +30,7 @@ TESTS = (
     "tests/explore/test_unblocked.py",
 )
 """The tests of behaviour."""
-ON_CLUSTER = ("tests/core", "tests/worker", "tests/connect/test_live_clock.py")
+ON_CLUSTER = ("tests/core", "tests/worker", "tests/recurring", "tests/connect/test_live_clock.py")
 """Those of them that know nothing of where the keys are."""
 CLIENTS = {"5": "redis==5.3.1", "6": "redis==6.4.0", "7": "redis==7.4.1", "8": ""}
 """Version of redis-py -> what is installed; "": the one that is locked."""

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
+from support.wire import listeners
 from support.world import levels
 
 from jobkit.clock import VirtualClock
@@ -150,7 +151,7 @@ def test_it_wakes_for_an_occurrence(make_ticking, background, eventually):
     """The floor is half a minute: it must know by itself when the schedule is due."""
     queue = make_ticking(lease=600)
     background(Scheduler(queue, floor=30, recurring=Schedules(queue), leader=Leader(queue, lease=300)))
-    eventually(lambda: queue.redis.pubsub_numsub(queue.keys.bell)[0][1] == 1)
+    eventually(lambda: listeners(queue.redis, queue.keys.bell) == 1)
     Schedules(queue).add("beat", "t", every=1)
     eventually(lambda: levels(queue)[1] >= 1, within=10)
     claim = queue.claim("w")[0]
@@ -163,7 +164,7 @@ def test_one_that_ends_resigns_and_the_other_takes_over_at_once(make_ticking, ba
     background(one)
     eventually(lambda: one.leader.number == 1)
     background(other)
-    eventually(lambda: queue.redis.pubsub_numsub(queue.keys.bell)[0][1] == 2)
+    eventually(lambda: listeners(queue.redis, queue.keys.bell) == 2)
     one.stop()
     eventually(lambda: other.leader.number == 2, within=10)
     assert one.leader.number is None
