@@ -24,7 +24,7 @@ import redis as redis_py
 from jobkit import deadletters, history, repair
 from jobkit.answers import Counts, DeadLetter, Promoted, Recovered, Submitted
 from jobkit.clock import Clock, Seconds, new_rng, to_ms
-from jobkit.connect import AnyRedis, check_client, usable, without_retries
+from jobkit.connect import AnyRedis, check_client, check_memory, usable, without_retries
 from jobkit.errors import JobError, StaleClaim, UnknownJob, WrongState
 from jobkit.job import Claim, Job, State, check_id, check_text
 from jobkit.keys import Keys
@@ -99,9 +99,13 @@ class Queue:
         return f"Queue({self.keys.prefix + self.name!r}, {self.store.name})"
 
     def agree(self) -> None:
-        """Raise ConfigError if the queue has another ready store on the server; one that cannot tell is none."""
+        """Raise ConfigError if the queue has another ready store on the server; one that cannot tell is none.
+
+        Warns of a server that evicts keys.
+        """
         with contextlib.suppress(redis_py.RedisError):
             self.counts()
+        check_memory(self.redis)
 
     def call(self, name: str, /, *rest: Arg, **named: Arg) -> Any:
         """Run one of the kit's scripts on this queue: for the parts that stand beside it."""

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import sys
+import warnings
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -121,7 +122,10 @@ def _shown(value: str | None) -> str | None:
 def _try_connect(report: Report) -> None:
     """Do what `jobkit.connect()` would do, and use it a little."""
     try:
-        client, reason = choose(None)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", UserWarning)
+            client, reason = choose(None)
+        report.advice += [str(warning.message) for warning in told]
         with client:
             server = client.server
             seconds = int(client.eval("return redis.call('TIME')[1]", 0))

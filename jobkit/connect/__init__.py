@@ -7,6 +7,7 @@
     address_for_others  the URL by which another process reaches a client's server
     without_retries     the same client, sending every command once at most
     check_client        refuses a client that can't work, with the reason
+    check_memory        warns of a server that evicts keys
     require_ours        refuses a server that the kit did not start
     server_of           what is known of any client's server
     find_servers        every server program on this machine
@@ -17,7 +18,7 @@ The fake is in jobkit.connect.fake, not imported here: fakeredis brings numpy, w
 from jobkit.connect.choose import connect
 from jobkit.connect.client import Client
 from jobkit.connect.cluster import AnyRedis, ClusterClient, Connected, node_of, usable, without_retries
-from jobkit.connect.given import address_for_others, check_client
+from jobkit.connect.given import address_for_others, check_client, check_memory
 from jobkit.connect.private import PrivateServer
 from jobkit.connect.privatecluster import PrivateCluster
 from jobkit.connect.safety import ServerInfo, require_ours, server_of
@@ -33,6 +34,7 @@ __all__ = [
     "ServerInfo",
     "address_for_others",
     "check_client",
+    "check_memory",
     "connect",
     "find_servers",
     "node_of",

@@ -22,7 +22,7 @@ from jobkit.clock import Clock
 from jobkit.connect import several as several_hosts
 from jobkit.connect.client import PROTOCOL, Client, QuietPool, another_pool, make_client, options
 from jobkit.connect.cluster import AnyRedis, ClusterClient, Connected, without_retries
-from jobkit.connect.safety import ServerInfo, is_fake, server_of, what_it_is
+from jobkit.connect.safety import STRANGER, ServerInfo, is_fake, server_of, what_it_is
 from jobkit.connect.servers import OLDEST
 from jobkit.errors import ConfigError, ServerUnavailable
 
@@ -56,14 +56,26 @@ def connect_url(url: str, *, prefix: str | None, origin: str) -> Connected:
         raise ConfigError(f"{where} has an option that redis-py does not know ({error})") from None
     _check(told, where, client.server.form)
     product, version = what_it_is(told)
+    _warn_of_eviction(told, stacklevel=5)
+    client.prefix, client.server = chosen, replace(client.server, product=product, version=version)
+    return client
+
+
+def check_memory(client: object) -> None:
+    """Warn if a server evicts keys, unless `connect` has looked already; nothing is said where it may not be asked."""
+    if server_of(client) is STRANGER and isinstance(client, redis.Redis):
+        with contextlib.suppress(redis.RedisError):
+            told: Any = client.info("memory")
+            _warn_of_eviction(told, stacklevel=4)
+
+
+def _warn_of_eviction(told: dict[str, Any], stacklevel: int) -> None:
     if told.get("maxmemory") and told.get("maxmemory_policy") != "noeviction":
         warnings.warn(
             f"this server evicts keys when its memory is full ({told['maxmemory_policy']}): jobs can vanish. "
             "Give jobs a server with maxmemory-policy noeviction.",
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
-    client.prefix, client.server = chosen, replace(client.server, product=product, version=version)
-    return client
 
 
 def _one_server(address: str, origin: str) -> Client:
@@ -172,7 +184,7 @@ def _info(client: AnyRedis, where: str) -> dict[str, Any]:
 
 
 def _cause(error: Exception) -> str:
-    text = str(error).strip().rstrip(".")
+    text = re.sub(r"\s*\(_ssl\.c:\d+\)", "", str(error)).strip().rstrip(".")
     return text.rpartition(". ")[2] or type(error).__name__
 
 
