@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -149,6 +150,14 @@ def queue_on(redis: AnyRedis, name: str, store: str | None = None, **settings: A
     from jobkit.queue import Queue
 
     return Queue(redis, name, ready=store_there(redis, name, store), **settings)
+
+
+def parts_of(queue: Queue) -> list[Queue]:
+    """The shards of a queue that has some, else the queue itself."""
+    layout: Any = queue.redis.get(Keys(f"{queue.name}:shard-0", queue.keys.prefix).store)
+    shards = re.search(rb" in (\d+) shards$", layout or b"")
+    names = [f"{queue.name}:shard-{k}" for k in range(int(shards[1]) if shards else 0)]
+    return [queue_on(queue.redis, name) for name in names] or [queue]
 
 
 def store_there(redis: AnyRedis, name: str, wanted: str | None) -> Store:

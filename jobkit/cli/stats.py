@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from jobkit.cli.common import as_json, missed, opened, server
+from jobkit.cli.common import as_json, missed, opened, parts_of, server
 from jobkit.cli.text import note, table
 from jobkit.clock import Clock, spoken
 from jobkit.logs import counted
@@ -40,11 +40,11 @@ def command(
 ) -> None:
     """Show how many jobs of QUEUE are in each state, and what happened since its first one.
 
-    Of several queues, such as the shards of one, each has a line, and so has their sum. Durations in the JSON
+    Of several queues, and of a queue in shards, each part has a line, and so has their sum. Durations in the JSON
     are seconds; with --watch each look is one line of it.
     """
     with contextlib.ExitStack() as stack:
-        there = [stack.enter_context(opened(name, url, prefix)) for name in queues]
+        there = [part for name in queues for part in parts_of(stack.enter_context(opened(name, url, prefix)))]
         meter = Meter(there)
         readings = meter.look()
         for queue, reading in zip(there, readings, strict=False):

@@ -6,6 +6,7 @@ import pytest
 import redis as redis_py
 
 import jobkit as jk
+from jobkit.shards import ShardedQueue
 
 
 @pytest.fixture
@@ -65,6 +66,15 @@ def test_a_watch_outlives_a_server_that_does_not_answer(url, call, monkeypatch):
     status, out, err = call("stats", "mail", "--watch", "--looks", "4", "--json")
     assert (status, len(out.splitlines())) == (0, 2)
     assert err.splitlines()[1:] == ["Redis does not answer; the next look tries again"] * 2
+
+
+def test_a_queue_in_shards_has_a_line_for_each(redis, url, call):
+    queue = ShardedQueue(redis, "mail", shards=3)
+    queue.submit_many([jk.New("receipt")] * 20)
+    lines = [line.split() for line in call("stats", "mail")[1].splitlines()[1:]]
+    assert [line[0] for line in lines] == ["mail:shard-0", "mail:shard-1", "mail:shard-2", "all"]
+    assert [int(line[2]) for line in lines] == [*(part.counts().ready for part in queue.shards), 20]
+    assert queue.stats().ready == 20
 
 
 @pytest.mark.parametrize("options", [("--every", "0"), ("--looks", "0")])
