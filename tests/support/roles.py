@@ -22,6 +22,7 @@ def life(queues, advance):
     assert bell.wait(5), "submit rings, and the worker hears it"
     bell.close()
     _works(worker, submitter)
+    assert queues["monitor"].counts().running == 0, "what was settled is no longer pending"
     _schedules(queues, advance)
     _watches(queues["monitor"])
     _mends(queues)
