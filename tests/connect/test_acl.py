@@ -55,6 +55,7 @@ def test_it_is_enough(server, clients, store):
     lives(server, clients, [store])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ROLES)
 def test_nothing_less_is_enough(server, clients, role):
     admin, needless = clients["admin"], []

@@ -87,7 +87,7 @@ def test_any_verbs_in_any_order(redis, store):
     )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_hours_of_failures_and_deaths_in_three_shards(fake, seed):
     """Three workers; few runs end well: they fail, hang, die, are cancelled, or buried and requeued."""
     chance, queue = Random(seed), ShardedQueue(fake, "q", shards=3, lease=LEASE, rng=Random(seed))

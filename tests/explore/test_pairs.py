@@ -8,8 +8,8 @@ from support.parts import LONG, OPERATIONS
 from jobkit.ready import Leases, Lists, Streams
 
 SHORT = [pair for pair in PAIRS if not LONG & set(pair)]
-PART = [(Lists(), *pair) for pair in SHORT[::3]] + [(Leases(), *pair) for pair in SHORT[1::3]]
-"""Of the other stores a third of the pairs each; the slow tests run all."""
+PART = [(Lists(), *pair) for pair in SHORT[::8]] + [(Leases(), *pair) for pair in SHORT[1::8]]
+"""Of the other stores an eighth of the pairs each; the slow tests run all."""
 NAMES = [" and ".join(pair) for pair in SHORT]
 
 THREE = [
