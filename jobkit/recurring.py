@@ -122,8 +122,15 @@ class Schedules:
 
     def remove(self, name: str) -> None:
         """Forget a schedule; jobs that it made stay. Raises UnknownSchedule."""
-        self.get(name)
-        self.queue.call("reschedule", name=name, seen="", version=self._nonce(), due="inf")
+        seen, version = self.get(name).version, self._nonce()
+        for _ in range(TRIES):
+            if self.queue.call("reschedule", name=name, seen=seen, version=version, due="inf") == b"written":
+                return
+            found = self._read([name])[0]
+            if found is None:
+                return
+            seen = found.version
+        raise WrongState(f"schedule {name!r} of {self.queue!r} was changed by others {TRIES} times meanwhile")
 
     # -- the scheduler's -----------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -24,8 +25,11 @@ from jobkit.keys import route, shard
 from jobkit.queue import Queue
 from jobkit.ready import Store, Streams
 from jobkit.ready.sharded import Sharded
+from jobkit.sidebyside import one_by_one
 from jobkit.stats import Stats
 from jobkit.submission import New, whole
+
+log = logging.getLogger("jobkit.queue")
 
 MOST = 1024
 """The most shards of a queue."""
@@ -149,11 +153,17 @@ class ShardedQueue:
         return Recovered(sum(a.ready for a in answers), sum(a.dead for a in answers))
 
     def claim(self, worker: str, limit: int = 1) -> list[Claim]:
-        """Take up to `limit` ready jobs, of one shard after the other; each call begins with the next shard."""
-        first, claims = next(self._turn), list[Claim]()
-        for k in range(len(self.shards)):
+        """Take up to `limit` ready jobs, of one shard after the other; each call begins with the next shard.
+
+        One that cannot be reached is passed over: what others handed out is not to be lost with it.
+        """
+        first, claims = next(self._turn) % len(self.shards), list[Claim]()
+
+        def take(shard: Queue) -> None:
             if len(claims) < limit:
-                claims += self.shards[(first + k) % len(self.shards)].claim(worker, limit - len(claims))
+                claims.extend(shard.claim(worker, limit - len(claims)))
+
+        one_by_one(self.shards[first:] + self.shards[:first], take, log)
         return claims
 
     def ack(self, claim: Claim) -> None:

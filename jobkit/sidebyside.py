@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 def side_by_side(works: Iterable[Callable[[], None]], stop: Callable[[], None]) -> None:
     """Run each in a thread of its own; when one ends, or raises, tell all to stop, and wait for them.
 
-    Raises what the first of them raised. Called in the main thread, it can be interrupted by signals.
+    Raises what the first of them raised. Ctrl-C in the main thread stops them, too.
     """
     errors: list[BaseException] = []
     ended = threading.Event()
@@ -32,10 +32,12 @@ def side_by_side(works: Iterable[Callable[[], None]], stop: Callable[[], None]) 
     threads = [threading.Thread(target=run, args=(work,), daemon=True) for work in works]
     for thread in threads:
         thread.start()
-    ended.wait()
-    stop()
-    for thread in threads:
-        thread.join()
+    try:
+        ended.wait()
+    finally:
+        stop()
+        for thread in threads:
+            thread.join()
     if errors:
         raise errors[0]
 

@@ -192,10 +192,12 @@ def missed(queue: Queue, counts: Counts) -> None:
 
     A bounded look, on anybody's server.
     """
+    from redis import RedisCluster
+
     if counts.totals:
         return
     redis, found, cursor = queue.redis, set[str](), 0
-    for _ in range(10):
+    for _ in range(0 if isinstance(redis, RedisCluster) else 10):  # on a cluster each node would have to be asked
         cursor, keys = redis.scan(cursor, match="*{*}:totals", count=1000)
         for key in keys:
             text = key if isinstance(key, str) else key.decode("utf-8", "replace")

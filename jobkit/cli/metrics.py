@@ -8,9 +8,9 @@ import threading
 
 import click
 
-from jobkit.cli.common import gently, listen, loudness, open_redis, queue_on, server
+from jobkit.cli.common import gently, listen, loudness, open_redis, parts_of, queue_on, server
 from jobkit.connect import without_retries
-from jobkit.errors import ConfigError, ServerUnavailable
+from jobkit.errors import ServerUnavailable
 from jobkit.queue import Queue
 from jobkit.stats import Stats
 
@@ -53,29 +53,28 @@ def command(
 
 
 class Source:
-    """One queue, opened when it can be: Redis may start after this process, and the queue get its store later."""
+    """One queue, whole or in shards, opened when it can be: Redis may start later, and so may the queue."""
 
     def __init__(self, name: str, url: str | None, prefix: str | None) -> None:
         self._asked = name, url, prefix
-        self._queue: Queue | None = None
+        self._parts: list[Queue] = []
 
     def try_once(self) -> None:
         """Raise ConfigError for what waiting cannot mend: a name, a URL, a password."""
         try:
-            self._queue = self._open()
+            self._parts = self._open()
         except ServerUnavailable as error:
             log.warning("%s; jobkit_up is 0 until it does", error)
 
-    def _open(self) -> Queue:
+    def _open(self) -> list[Queue]:
         # Each command is sent once: Prometheus does not wait for four tries.
-        return queue_on(without_retries(open_redis(*self._asked)), self._asked[0])
+        return parts_of(queue_on(without_retries(open_redis(*self._asked)), self._asked[0]))
 
     def __call__(self) -> Stats:
         """Measure it. Raises what went wrong."""
-        if self._queue is None:
-            self._queue = self._open()
-        try:
-            return self._queue.stats()
-        except ConfigError:  # its first job came since, and named another store
-            self._queue = None
-            raise
+        parts = self._parts or self._open()
+        self._parts = []
+        found = Stats.sum([part.stats() for part in parts], queue=self._asked[0])
+        if found.totals:  # else its first job is still to come, and says in which store, and in how many shards
+            self._parts = parts
+        return found

@@ -31,6 +31,7 @@ _URL = re.compile(
 )
 _HOST = re.compile(r"(?:\[(?P<v6>[0-9a-fA-F:]+)\]|(?P<name>[\w.-]+))(?::(?P<port>\d{1,5}))?", re.ASCII)
 _PORTS = {"cluster": 6379, "sentinel": 26_379}
+_LAST_PORT = 65_535
 
 
 class QuietSentinelPool(SentinelConnectionPool):
@@ -44,7 +45,7 @@ def connect_several(url: str, origin: str) -> Client | ClusterClient:
     """Make the client that the URL asks for, without a prefix. Raises ConfigError, ServerUnavailable."""
     match = _URL.fullmatch(url)
     hosts = [_HOST.fullmatch(host) for host in match["hosts"].split(",")] if match else []
-    if match is None or not all(hosts):
+    if match is None or not all(host and int(host["port"] or 1) <= _LAST_PORT for host in hosts):
         scheme = url.partition("://")[0]
         raise ConfigError(
             f"{scheme}:// names its hosts as host:port,host:port; write / ? # [ ] @ in a password as %2F and so on"

@@ -10,6 +10,7 @@ from support.stores import STORES
 from support.wire import Wire
 
 import jobkit as jk
+from jobkit.cli.common import missed
 from jobkit.connect import ClusterClient, address_for_others, connect, privatecluster, without_retries
 from jobkit.connect.given import check_client
 from jobkit.connect.private import best_server
@@ -41,6 +42,12 @@ CLIENTS = {
 @pytest.fixture(params=CLIENTS)
 def client(request, cluster, redis):
     return CLIENTS[request.param](cluster)
+
+
+def test_a_command_says_of_a_cluster_too_that_there_is_no_such_queue(client, capsys):
+    queue = jk.Queue(client, "nobody's")
+    missed(queue, queue.counts())
+    assert "no queue" in capsys.readouterr().err
 
 
 def test_what_it_is(cluster, redis):

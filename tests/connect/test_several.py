@@ -66,6 +66,7 @@ def test_sentinels():
         (f"redis+cluster://{LOGIN}a,,b", ConfigError, "names its hosts as"),
         ("redis+cluster://:hunter2/x@h", ConfigError, "names its hosts as"),
         ("redis+cluster://:hunter2#x@h", ConfigError, "names its hosts as"),
+        (f"redis+cluster://{LOGIN}h:65536", ConfigError, "names its hosts as"),
         (f"redis+cluster://{LOGIN}a:b", ConfigError, "names its hosts as"),
         (f"redis+cluster://{LOGIN}h?socket_timeout=hunter3", ConfigError, "not one that redis-py can read"),
         (f"redis+sentinel://{LOGIN}h/m?hunter4=1", ConfigError, "option that redis-py does not know"),

@@ -10,7 +10,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import LockError
 from support.searching import run, searching
 
-from jobkit.connect.client import without_retries
+from jobkit.connect import without_retries
 from jobkit.explore import explore, jobs, none_runs_twice, nothing_lost
 
 MIDNIGHT = 1_767_225_600

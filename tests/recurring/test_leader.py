@@ -41,6 +41,7 @@ def test_the_standby_takes_over_when_the_lease_is_over(queue, pair, caplog):
     queue.redis.clock.advance(10.001)
     assert a.holder() is None
     with caplog.at_level(logging.INFO, "jobkit.scheduler"):
+        caplog.clear()
         assert (b.elect(), a.elect(), a.number) == (2, None, None)
     assert [record.getMessage() for record in caplog.records] == [
         "b leads q, with number 2",

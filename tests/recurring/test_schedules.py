@@ -125,6 +125,32 @@ def test_remove(queue, schedules):
         schedules.get("other")
 
 
+def test_a_removal_that_is_sent_again_spares_what_was_added_since(queue, schedules, monkeypatch):
+    schedules.add("beat", "t", every=60)
+    sent, call = [], queue.call
+    monkeypatch.setattr(queue, "call", lambda *args, **named: sent.append((args, named)) or call(*args, **named))
+    schedules.remove("beat")
+    ((args, named),) = sent  # its reply was lost
+    schedules.add("beat", "t", every=90)
+    call(*args, **named)
+    assert schedules.get("beat").every == 90_000
+
+
+def test_a_removal_is_tried_again_when_the_schedule_goes_on_meanwhile(queue, schedules, monkeypatch):
+    schedules.add("beat", "t", every=60)
+    get = schedules.get
+
+    def fired_since(name):
+        found = get(name)
+        queue.clock.advance(61)
+        assert len(schedules.fire().occurred) == 1
+        return found
+
+    monkeypatch.setattr(schedules, "get", fired_since)
+    schedules.remove("beat")
+    assert schedules.all() == []
+
+
 @pytest.mark.parametrize("verb", ["get", "pause", "resume", "remove"])
 def test_what_is_not_there(schedules, verb):
     with pytest.raises(UnknownSchedule, match="'nobody'"):

@@ -1,9 +1,11 @@
 """A worker and a scheduler of a sharded queue: all shards at once, and none waits for another."""
 
+import signal
 import threading
 from random import Random
 
 import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from support.world import levels
 
@@ -11,6 +13,7 @@ from jobkit.backoff import Table
 from jobkit.errors import ConfigError
 from jobkit.scheduler import Scheduler
 from jobkit.shards import ShardedQueue
+from jobkit.sidebyside import side_by_side
 from jobkit.submission import New
 from jobkit.worker import Worker
 
@@ -55,6 +58,34 @@ def test_a_step_is_a_step_in_each_shard(queue):
     assert [run.id for run in runs] == wanted == ran
     assert 4 < runs.wait <= 5
     assert worker.step() == []
+
+
+def test_a_claim_passes_over_a_shard_that_is_away(queue, monkeypatch):
+    wanted = [ids_of(queue, k, 1)[0] for k in range(N)]
+    queue.submit_many([New("t", id=id) for id in wanted])
+
+    def away(*_):
+        raise RedisConnectionError("away")
+
+    monkeypatch.setattr(queue.shards[1], "claim", away)
+    assert sorted(claim.id for claim in queue.claim("w", 3)) == sorted([wanted[0], wanted[2]])
+    for part in queue.shards:
+        monkeypatch.setattr(part, "claim", away)
+    with pytest.raises(RedisConnectionError):
+        queue.claim("w", 3)
+
+
+def test_an_interrupt_stops_the_threads_of_all_shards():
+    stopping, ended, both = threading.Event(), [], threading.Barrier(2)
+
+    def work():
+        if both.wait() == 0:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # Ctrl-C
+        ended.append(stopping.wait(20))
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([work, work], stopping.set)
+    assert ended == [True, True]
 
 
 def test_drain_goes_from_due_time_to_due_time_in_all_shards(queue):
