@@ -55,6 +55,7 @@ ANSWERS = {
         LUA.format(first="", off="redis.call('LREM', KEYS[1], 0, ARGV[1])"),
         r"\['breakfast', 'move'\]: wanted None, \['breakfast', 'move'\]; got breakfast",
     ),
+    "one guest for all": (LUA.format(first=FIRST, off=OFF).replace("+ guest", "+ 'Ode'"), "Mr Pi's call: got None"),
     "wakes nobody": (LUA.format(first=FIRST, off=OFF).replace("KEYS[2], next", "'else', next"), "then the tray holds"),
     "from the wrong end": (LUA.format(first=FIRST, off="redis.call('RPOP', KEYS[1])"), "wanted breakfast, .* got move"),
     "ends the whole line": (LUA.format(first=FIRST, off="redis.call('DEL', KEYS[1])"), "wanted breakfast, .* got None"),
