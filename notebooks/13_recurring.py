@@ -34,7 +34,7 @@ def afresh(name):
 # %% [markdown]
 # **Predict.** Document A offers both: `SET run:{job}:{occurrence} NX EX`, after which only the winner enqueues; or a leader, `SET leader:scheduler <id> NX PX 10000`. Three schedulers, nothing but pauses and crashes. Which can lose an hour, and which can have one twice?
 #
-# ◯ the mark loses, the leader doubles ◯ the mark doubles, the leader loses ◯ neither
+# ◯ the mark can do both, the leader doubles ◯ the mark doubles, the leader loses ◯ neither
 
 # %% [markdown] points=["A13"]
 # ## The chalk
@@ -100,6 +100,8 @@ assert said == [b"made", b"before", b"before", b"made"]
 assert redis.lrange(TRAY, 0, -1) == [b"3", b"4"]
 
 # %% [markdown]
+# Hour 2 was never made, and never will be: with a last hour they must come in order. Who was away has to make up for the gap first (below).
+#
 # With a crash, a lost answer and an hour that passes, all at once. Who dies before his step leaves nothing behind, so somebody comes later and does it:
 
 
@@ -153,7 +155,7 @@ def not_twice(world):
 explore(has_the_key, has_the_key, finally_=not_twice, clock_jump=11)
 
 # %% [markdown]
-# The first holds the key, stands still past his ten seconds, and goes on as if nothing had been. He can't know: there is no clock that he could look at *after* his last look and *before* his write. **A lease makes it rare that two act. It cannot make it impossible.**
+# The first holds the key, stands still past his ten seconds, and goes on as if nothing had been. He can't know: there is no clock that he could look at *after* his last look and *before* his write. **A lease makes it rare that two act. It cannot make it impossible.** So: the mark can lose and double, the leader alone doubles.
 
 # %% [markdown] points=["A12"]
 # ## Whose key?
@@ -209,7 +211,7 @@ assert [elect("Bob"), elect("Ada")] == [2, 0]
 # %% [markdown]
 # The numbers have a key of their own, without an end. It outlives every lease, so no number comes twice.
 #
-# And now the thing itself. The number travels with the write, and the script that writes refuses all but the newest. It is called a **fencing number**:
+# And now the thing itself. The number travels with the write, and the script that writes refuses all but the newest. It is notebook 06's **fencing token**, here one per leader; the kit says *fencing number*:
 
 # %%
 OCCUR_FENCED = OCCUR.replace(
@@ -295,6 +297,8 @@ plot.leaders(
 
 # %% [markdown]
 # Where it is hatched, two believe it at once: Ada has number 1 while Bob has 2; later Bob has 2 while Ada has 3. There is nothing to be done about a belief. But the number is old, and whomever he writes to can see that.
+#
+# Eleven seconds each time without a working leader: what is left of the lease, and until somebody asks (here each three seconds; the kit's standby asks when the lease ends).
 
 # %% [markdown] points=["A13", "C2"]
 # ## Schedules, kept in Redis
@@ -344,12 +348,17 @@ plot.table(rows, caption="The same hour, three times.")
 # %% [markdown]
 # `occur.lua` compares the number, compares the record, makes the job, writes down the last slot and the next: one step. Without a leader the record alone decides, and it's still one job.
 #
-# What is a leader *not* for? Promoting and recovering: each of those scripts moves a job once, whoever calls it. Document C still has only one scheduler active, and the others on standby. `standby=True` does that:
+# What is a leader *not* for? Promoting and recovering: each of those scripts moves a job once, whoever calls it. Document C still has only one scheduler active, and the others on standby. `standby=True` does that. Who owns what, in the words of document C:
 
 # %%
 rows = [
     ("who", "decides", "how many", "if one dies"),
-    ("scheduler", "when: promote, recover, fire", "one active", "standby, in 10 s"),
+    (
+        "scheduler",
+        "when: promote, recover, fire",
+        "one active",
+        "standby, in some 10 s",
+    ),
     ("queue", "nothing: it holds", "one, in Redis", "replicas"),
     ("workers", "how: claim, run, settle", "as many as needed", "the lease ends"),
 ]
@@ -397,7 +406,7 @@ plot.table(rows, caption="Five hours were missed.")
 # %% [markdown]
 # *Dropped* is counted, in the record and in the totals (`missed`), and logged. A silent skip is the kind of thing that is found at the end of a quarter.
 #
-# And what is *missed*? A leader who dies costs up to ten seconds; nobody would want an hour skipped for that. So up to `grace`, a minute, an occurrence is late but on time:
+# And what is *missed*? A leader who dies costs some ten seconds; nobody would want an hour skipped for that. So up to `grace`, a minute, an occurrence is late but on time:
 
 # %%
 rows = [("late by", "skip", "latest")]
@@ -510,14 +519,19 @@ cron = [
 ]
 
 # %% [markdown]
-# The local hour at which it comes, for eight months:
+# The local hour at which it comes, for 230 days; of each level its first and its last day:
+
 
 # %%
+def levels(moments):
+    """The first and the last day of each hour on the wall."""
+    hours = [moment.hour for moment in moments]
+    padded = [None, *hours, None]
+    return [(n, h) for n, h in enumerate(hours) if {padded[n], padded[n + 2]} != {h}]
+
+
 plot.lines(
-    {
-        "+ 24 h": [(n, moment.hour) for n, moment in enumerate(naive)][::10],
-        "0 7 * * *, Berlin": [(n, moment.hour) for n, moment in enumerate(cron)][::10],
-    },
+    {"+ 24 h": levels(naive), "0 7 * * *, Berlin": levels(cron)},
     x="days since 27 March",
     y="hour on the wall",
     log=False,
@@ -528,7 +542,7 @@ plot.lines(
 # %% [markdown] points=["A12", "A13"]
 # ## Proved, and not proved
 #
-# First the explorer, on the kit itself: two schedulers, one occurrence, a crash, a lost answer, a lease that passes, up to two of them forced in one order.
+# First the explorer, on the kit itself: two schedulers, one occurrence, a crash, a lost answer, a lease that passes; at most two forced events to an order, where a switch at a bad moment counts as one.
 
 
 # %%
@@ -775,7 +789,7 @@ check(strike)
 # | a leader by a lease | one computes | up to a lease without one; two, if one is paused |
 # | a fencing number | an old leader is harmless | every write must carry it, and be checked |
 # | a short lease | a quick takeover | more renewals, more who are deposed by a pause |
-# | `all:N` | nothing is missed | a crowd of jobs after each outage |
+# | `all:N` | the newest N are made up for | a crowd of jobs after an outage; what is older is dropped |
 # | cron in a local zone | the hour on the wall | two days a year that need a policy |
 
 # %% [markdown] points=["A19"]
@@ -802,14 +816,14 @@ check(strike)
 # **"Ten thousand schedules are due at midnight."**
 # <details><summary>A short answer</summary>
 #
-# They are made in steps of a hundred schedules and five hundred jobs, so Redis is never held up for long; a few seconds late is on time. The jobs are what hurts: spread them, by a minute of their own derived from the customer's id, or by a delay with jitter in the handler. Notebook 09 has the picture of what happens otherwise.
+# They are made a hundred schedules to a look, each in a script of its own with five hundred jobs at most, so Redis is never held up for long; a few seconds late is on time. The jobs are what hurts: spread them, by a minute of their own derived from the customer's id, or by a delay with jitter in the handler. Notebook 09 has the picture of what happens otherwise.
 #
 # </details>
 #
 # **"A run takes longer than its interval. And now?"**
 # <details><summary>A short answer</summary>
 #
-# The schedule doesn't know; it makes the next job. If two must not overlap, give the jobs one *entity*: the kit then runs them one at a time, in order. If the second is of no use, let the handler look whether a newer slot is there, and skip. What I'd watch is the age of the oldest ready job.
+# The schedule doesn't know; it makes the next job. If two must not overlap, give the jobs one *entity*: the kit then runs them one at a time, in order. If the second is of no use, let the handler look whether a newer slot is there, and skip. What I'd watch then is how many are *waiting*: they stand behind the run that goes on, and the age of what is ready doesn't see them.
 #
 # </details>
 
