@@ -144,12 +144,12 @@ class ShardedQueue:
 
     def promote(self, limit: int = 100) -> Promoted:
         """Move up to `limit` due jobs of each shard to its ready store."""
-        answers = [part.promote(limit) for part in self.shards]
+        answers = one_by_one(self.shards, lambda part: part.promote(limit), log)
         return Promoted(sum(a.moved for a in answers), _least(a.wait for a in answers))
 
     def recover(self, limit: int = 100) -> Recovered:
         """Take back up to `limit` jobs of each shard whose lease is over."""
-        answers = [part.recover(limit) for part in self.shards]
+        answers = one_by_one(self.shards, lambda part: part.recover(limit), log)
         return Recovered(sum(a.ready for a in answers), sum(a.dead for a in answers))
 
     def claim(self, worker: str, limit: int = 1) -> list[Claim]:

@@ -30,14 +30,15 @@ def side_by_side(works: Iterable[Callable[[], None]], stop: Callable[[], None]) 
             ended.set()
 
     threads = [threading.Thread(target=run, args=(work,), daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         ended.wait()
     finally:
         stop()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # else the interrupt came before its start
+                thread.join()
     if errors:
         raise errors[0]
 

@@ -28,11 +28,7 @@ def test_they_meet_whatever_the_store_and_leases_pass(store, where):
 
 @pytest.mark.parametrize("name", LANE_FAULTS)
 def test_a_fault_in_the_lanes_is_found(name, monkeypatch):
-    fault = LANE_FAULTS[name]
-    report = page.shown(fault, monkeypatch)
-    assert report.failure is not None, f"survived {report.verdict}"
-    assert report.failure.promise == fault.promise, str(report)
-    assert page.line(name, fault, report) == page.table("lanes")[name], page.AGAIN
+    page.finds("lanes", name, LANE_FAULTS[name], monkeypatch)
 
 
 def test_the_page_has_all_faults_of_the_lanes():

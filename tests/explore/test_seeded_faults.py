@@ -8,11 +8,7 @@ from support.store_faults import ALL_FAULTS
 
 @pytest.mark.parametrize("name", ALL_FAULTS)
 def test_the_explorer_finds(name, monkeypatch):
-    fault = ALL_FAULTS[name]
-    report = page.shown(fault, monkeypatch)
-    assert report.failure is not None, f"survived {report.verdict}"
-    assert report.failure.promise == fault.promise, str(report)
-    assert page.line(name, fault, report) == page.table("faults")[name], page.AGAIN
+    page.finds("faults", name, ALL_FAULTS[name], monkeypatch)
 
 
 def test_each_is_found_where_the_pairs_are_explored():

@@ -53,3 +53,11 @@ def line(name, fault, report):
     promise, takes = (report.failure.promise, effort(report.failure)) if report.failure else ("none", "")
     where = fault.setup if fault.store == "streams" else f"{fault.setup}, {fault.store}"
     return f"| {name} | {fault.first} / {fault.second}: {where} | {promise} | {takes} |"
+
+
+def finds(table_name, name, fault, monkeypatch):
+    """The explorer finds the fault, names its promise, and the page says so."""
+    report = shown(fault, monkeypatch)
+    assert report.failure is not None, f"survived {report.verdict}"
+    assert report.failure.promise == fault.promise, str(report)
+    assert line(name, fault, report) == table(table_name)[name], AGAIN

@@ -75,6 +75,20 @@ def test_a_claim_passes_over_a_shard_that_is_away(queue, monkeypatch):
         queue.claim("w", 3)
 
 
+def test_a_shard_that_is_away_does_not_keep_others_from_promoting_and_recovering(queue, monkeypatch):
+    def away(*_):
+        raise RedisConnectionError("away")
+
+    queue.submit_many([New("t", id=ids_of(queue, k, 1)[0], delay=5) for k in range(N)])
+    queue.redis.clock.advance(5)
+    for verb in ("promote", "recover"):
+        monkeypatch.setattr(queue.shards[0], verb, away)
+    assert queue.promote().moved == N - 1
+    assert len(queue.claim("w", N)) == N - 1
+    queue.redis.clock.advance(31)
+    assert queue.recover().ready == N - 1
+
+
 def test_an_interrupt_stops_the_threads_of_all_shards():
     stopping, ended, both = threading.Event(), [], threading.Barrier(2)
 
